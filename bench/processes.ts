@@ -1,0 +1,33 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Linux only: what a process has used, from /proc. */
+const TICKS_PER_SECOND = 100;
+const PAGE_BYTES = 4096;
+
+export function cpuSeconds(pid: number): number {
+  const fields = statFields(pid);
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+export function rssBytes(pid: number): number {
+  return Number(readFileSync(`/proc/${String(pid)}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
+}
+
+export function childrenOf(pid: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((candidate) => {
+      try {
+        return Number(statFields(candidate)[1]) === pid;
+      } catch {
+        return false;
+      }
+    });
+}
+
+/** Fields after the command name, which may itself hold spaces and brackets. */
+function statFields(pid: number): string[] {
+  const text = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
+  return text.slice(text.lastIndexOf(')') + 2).split(' ');
+}

@@ -1,0 +1,69 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { childrenOf, cpuSeconds, rssBytes } from './processes.js';
+
+/** The built server as its own process, as an operator would run it. */
+export class BenchServer {
+  readonly #child: ChildProcess;
+  readonly port: number;
+
+  private constructor(child: ChildProcess, port: number) {
+    this.#child = child;
+    this.port = port;
+  }
+
+  static async start(root: string, args: readonly string[]): Promise<BenchServer> {
+    const child = spawn(
+      process.execPath,
+      [`${root}/dist/cli/main.js`, 'serve', '--port', '0', '--log-format', 'json', ...args],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    const port = await new Promise<number>((resolve, reject) => {
+      child.on('exit', (code) => {
+        reject(new Error(`the server ended with code ${String(code)}`));
+      });
+      const lines = createInterface({ input: child.stdout }).on('line', (line) => {
+        const { url } = JSON.parse(line) as { url?: string };
+        if (url === undefined) return;
+        resolve(Number(new URL(url).port));
+        lines.close();
+        child.stdout.resume();
+      });
+    });
+    return new BenchServer(child, port);
+  }
+
+  get httpPid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  get enginePids(): number[] {
+    return childrenOf(this.httpPid);
+  }
+
+  cpu(): { http: number; engine: number } {
+    const engine = this.enginePids.reduce((sum, pid) => sum + cpuSeconds(pid), 0);
+    return { http: cpuSeconds(this.httpPid), engine };
+  }
+
+  memoryBytes(): number {
+    return [this.httpPid, ...this.enginePids].reduce((sum, pid) => sum + rssBytes(pid), 0);
+  }
+
+  async fetchJson<T>(path: string): Promise<T> {
+    return (await (await fetch(`http://127.0.0.1:${String(this.port)}${path}`)).json()) as T;
+  }
+
+  async metrics(): Promise<string> {
+    return (await fetch(`http://127.0.0.1:${String(this.port)}/metrics`)).text();
+  }
+
+  stop(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#child.removeAllListeners('exit').once('exit', () => {
+        resolve();
+      });
+      this.#child.kill('SIGTERM');
+    });
+  }
+}

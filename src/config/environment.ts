@@ -1,0 +1,19 @@
+/** The only place that reads `process.env`. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export function readEnvironment(): Environment {
+  return { ...process.env };
+}
+
+/**
+ * For engines. glibc otherwise keeps what loading a model has freed, once per thread; with these,
+ * large blocks go back to the system at once, which saves about 50 MB per engine.
+ */
+export function engineEnvironment(): Environment {
+  return { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '262144', ...process.env };
+}
+
+/** Test doubles are refused everywhere else. */
+export function isTestRun(environment: Environment = readEnvironment()): boolean {
+  return environment['NODE_ENV'] === 'test';
+}

@@ -1,0 +1,143 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { extname } from 'node:path';
+import { Compile } from 'typebox/compile';
+import { parse as parseYaml } from 'yaml';
+import type { Environment } from './environment.js';
+import { OPTIONS, parseOption } from './options.js';
+import { type Config, ConfigSchema } from './schema.js';
+
+/** A setting that the operator must correct; the message is one line for a person. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+export interface ConfigSources {
+  readonly environment: Environment;
+  /** Values of flags, by config key. */
+  readonly flags: Readonly<Record<string, string | boolean>>;
+  /** From `--config`; otherwise one of the usual names is looked for. */
+  readonly file?: string;
+}
+
+type Layer = Readonly<Record<string, unknown>>;
+
+const FILE_NAMES = ['shoal.config.json', 'shoal.config.yaml', 'shoal.config.yml'];
+const validator = Compile(ConfigSchema);
+
+/** Defaults < file < environment < flags; checked and frozen. */
+export function loadConfig(sources: ConfigSources): Config {
+  const file = sources.file ?? sources.environment['SHOAL_CONFIG'] ?? FILE_NAMES.find(existsSync);
+  const layers: readonly (readonly [string, Layer])[] = [
+    ['', Object.fromEntries(OPTIONS.map((option) => [option.key, option.default]))],
+    [file ?? '', file === undefined ? {} : readFile(file)],
+    ['the environment', fromEnvironment(sources.environment)],
+    ['the command line', fromFlags(sources.flags)],
+  ];
+  const merged: Record<string, unknown> = {};
+  for (const [source, layer] of layers) {
+    for (const [key, value] of Object.entries(layer)) {
+      if (!OPTIONS.some((option) => option.key === key)) throw unknownKey(key, source);
+      merged[key] = value;
+    }
+  }
+  if (!validator.Check(merged)) throw firstError(merged, layers);
+  const config = merged as unknown as Config;
+  checkRelations(config);
+  return Object.freeze(config);
+}
+
+function readFile(path: string): Layer {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new ConfigError(`cannot read the config file ${path}: ${(error as Error).message}`);
+  }
+  try {
+    const value: unknown = extname(path) === '.json' ? JSON.parse(text) : parseYaml(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Layer;
+  } catch (error) {
+    const [firstLine] = (error as Error).message.split('\n');
+    throw new ConfigError(`${path} is not valid: ${firstLine ?? ''}`);
+  }
+  throw new ConfigError(`${path} must hold an object of settings`);
+}
+
+function fromEnvironment(environment: Environment): Layer {
+  const layer: Record<string, unknown> = {};
+  for (const [name, text] of Object.entries(environment)) {
+    if (!name.startsWith('SHOAL_') || text === undefined || name === 'SHOAL_CONFIG') continue;
+    if (isKubernetesLink(name, text)) continue;
+    const option = OPTIONS.find(({ env, isFileOnly }) => env === name && !isFileOnly);
+    if (option === undefined) throw unknownKey(name, 'the environment');
+    layer[option.key] = parseOption(option, text);
+  }
+  return layer;
+}
+
+/** A Kubernetes service called "shoal" gives every pod SHOAL_PORT=tcp://… and its relatives. */
+function isKubernetesLink(name: string, text: string): boolean {
+  return /^SHOAL_(SERVICE_|PORT_\d)/.test(name) || (name === 'SHOAL_PORT' && text.includes('://'));
+}
+
+function fromFlags(flags: ConfigSources['flags']): Layer {
+  const layer: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(flags)) {
+    const option = OPTIONS.find((candidate) => candidate.key === key);
+    if (option === undefined) throw unknownKey(key, 'the command line');
+    layer[key] = typeof value === 'boolean' ? value : parseOption(option, value);
+  }
+  return layer;
+}
+
+function unknownKey(key: string, source: string): ConfigError {
+  const close = OPTIONS.map((option) => (key.startsWith('SHOAL_') ? option.env : option.key)).find(
+    (name) => distance(name.toLowerCase(), key.toLowerCase()) <= 2,
+  );
+  const hint = close === undefined ? '' : `; did you mean "${close}"?`;
+  return new ConfigError(`unknown setting "${key}" in ${source}${hint}`);
+}
+
+function firstError(merged: Layer, layers: readonly (readonly [string, Layer])[]): ConfigError {
+  const errors = validator.Errors(merged);
+  const [{ instancePath, message } = { instancePath: '', message: 'is not valid' }] = errors;
+  const [key = '', ...rest] = instancePath.split('/').slice(1);
+  const source = layers.findLast(([, layer]) => key in layer)?.[0] ?? '';
+  const option = OPTIONS.find((candidate) => candidate.key === key);
+  const expected =
+    option === undefined || rest.length > 0 ? message : `must be ${option.placeholder}`;
+  const got = option?.key === 'api_keys' ? '' : `, got ${JSON.stringify(merged[key])}`;
+  const path = [key, ...rest].join('.');
+  return new ConfigError(`"${path}" ${expected}${got} (from ${source})`);
+}
+
+function checkRelations(config: Config): void {
+  if (config.api_keys.length === 0 && !config.insecure && !isLoopback(config.host)) {
+    throw new ConfigError(
+      `listening on ${config.host} lets anyone use this server: set api_keys (SHOAL_API_KEYS), or say --insecure`,
+    );
+  }
+  if (config.max_image_bytes > config.max_inflight_bytes / 2) {
+    throw new ConfigError('"max_inflight_bytes" must be at least twice "max_image_bytes"');
+  }
+}
+
+export function isLoopback(host: string): boolean {
+  if (host === 'localhost' || host === '::1') return true;
+  return isIP(host) === 4 && host.startsWith('127.');
+}
+
+/** Levenshtein distance, for "did you mean". */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replace = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replace, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

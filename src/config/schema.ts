@@ -1,0 +1,173 @@
+import { type Static, type TSchema, Type } from 'typebox';
+
+/**
+ * Every setting, once: its type, range, default, unit and meaning. The config file, the
+ * environment (`SHOAL_` + upper case), the flags (`--` + dashes), `--help` and
+ * `docs/configuration.md` all come from here.
+ */
+const KiB = 2 ** 10;
+const MiB = 2 ** 20;
+
+const auto = (minimum: number, maximum: number, description: string): TSchema =>
+  Type.Union([Type.Literal('auto'), Type.Integer({ minimum, maximum })], {
+    default: 'auto',
+    description,
+  });
+const integer = (
+  minimum: number,
+  maximum: number,
+  value: number,
+  description: string,
+): ReturnType<typeof Type.Integer> =>
+  Type.Integer({ minimum, maximum, default: value, description });
+
+/** Settings that every model may have for itself in the config file. */
+const modelSettings = {
+  sessions: auto(
+    1,
+    64,
+    'ONNX Runtime sessions, each on a thread of its own. `auto`: one per core, at most 8.',
+  ),
+  threads: auto(1, 64, 'Threads per session. `auto`: cores divided by sessions.'),
+  max_batch: auto(1, 256, 'The most images that run together. `auto`: 8.'),
+  batching: Type.Enum(['adaptive', 'fixed', 'off'], {
+    default: 'adaptive',
+    description:
+      '`adaptive`: a free session takes what is ready, nothing waits. `fixed`: collect for the whole window. `off`: one image at a time.',
+  }),
+  window_ms: Type.Number({
+    minimum: 0,
+    maximum: 10_000,
+    default: 10,
+    description:
+      'The longest that a ready image is held back to let a batch grow. Used by `fixed`.',
+  }),
+  max_concurrent: auto(1, 4096, 'Images in an engine at once. `auto`: sessions × (max_batch + 1).'),
+  max_queue: integer(0, 100_000, 64, 'Images that wait for that. More are refused with 429.'),
+  max_queue_bytes: integer(0, 4096 * MiB, 64 * MiB, 'Bytes of the images that wait.'),
+};
+
+export const ModelEntrySchema = Type.Object(
+  {
+    path: Type.String({ description: 'A model package (folder) or an `.onnx` file.' }),
+    ...Object.fromEntries(
+      Object.entries(modelSettings).map(([key, schema]) => [
+        key,
+        Type.Optional(withoutDefault(schema)),
+      ]),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const ConfigSchema = Type.Object(
+  {
+    host: Type.String({
+      default: '127.0.0.1',
+      description: 'Address to listen on. Others than loopback need API keys (or `insecure`).',
+    }),
+    port: integer(0, 65_535, 8000, 'Port to listen on; 0 takes a free one.'),
+    api_keys: Type.Array(Type.String({ minLength: 8 }), {
+      default: [],
+      description:
+        'Keys that clients must send as `Authorization: Bearer` or `X-API-Key`. None: no key is asked for.',
+    }),
+    insecure: Type.Boolean({
+      default: false,
+      description: 'Listen on a non-loopback address without API keys.',
+    }),
+    models: Type.Array(ModelEntrySchema, {
+      default: [],
+      description:
+        'What to serve, with settings per model (config file only). None: the bundled model.',
+    }),
+    default_model: Type.String({
+      default: '',
+      description: 'The model behind `/predict`. Empty: the first one.',
+    }),
+    ...modelSettings,
+    max_image_bytes: integer(1 * KiB, 512 * MiB, 20 * MiB, 'The largest image file.'),
+    max_pixels: integer(1, 1e9, 50_000_000, 'The largest image, width × height.'),
+    max_decode_bytes: integer(
+      1 * MiB,
+      16_384 * MiB,
+      256 * MiB,
+      'Memory that decoding may take at once, estimated from the header. Progressive JPEG counts several times.',
+    ),
+    max_inflight_bytes: integer(
+      1 * MiB,
+      65_536 * MiB,
+      256 * MiB,
+      'Bytes of all requests that are being received or answered.',
+    ),
+    timeout_ms: integer(
+      1,
+      3_600_000,
+      30_000,
+      'How long a request may take when it does not say so itself (`X-Timeout-Ms`).',
+    ),
+    hang_timeout_ms: integer(
+      100,
+      3_600_000,
+      10_000,
+      'An engine that makes no progress for this long is killed and replaced.',
+    ),
+    headers_timeout_ms: integer(
+      100,
+      600_000,
+      10_000,
+      'How long a client may take to send its headers.',
+    ),
+    body_timeout_ms: integer(
+      100,
+      3_600_000,
+      60_000,
+      'How long a client may take to send a whole request.',
+    ),
+    keep_alive_timeout_ms: integer(0, 3_600_000, 65_000, 'How long an idle connection is kept.'),
+    max_connections: integer(1, 1_000_000, 4096, 'Open connections; more are closed at once.'),
+    drain_delay_ms: integer(
+      0,
+      600_000,
+      0,
+      'How long new connections are still accepted after SIGTERM, for load balancers that are slow to notice.',
+    ),
+    grace_ms: integer(0, 3_600_000, 30_000, 'How long requests in flight may take after SIGTERM.'),
+    log_level: Type.Enum(['silent', 'error', 'warn', 'info', 'debug'], {
+      default: 'info',
+      description: 'The least important lines that are written.',
+    }),
+    log_format: Type.Enum(['auto', 'json', 'pretty'], {
+      default: 'auto',
+      description: '`auto`: pretty on a terminal, JSON otherwise.',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+type AutoNumber = number | 'auto';
+
+export interface ModelSettings {
+  readonly sessions: AutoNumber;
+  readonly threads: AutoNumber;
+  readonly max_batch: AutoNumber;
+  readonly batching: 'adaptive' | 'fixed' | 'off';
+  readonly window_ms: number;
+  readonly max_concurrent: AutoNumber;
+  readonly max_queue: number;
+  readonly max_queue_bytes: number;
+}
+
+export type ModelEntry = { readonly path: string } & Partial<ModelSettings>;
+
+export type Config = Readonly<
+  Omit<Static<typeof ConfigSchema>, keyof ModelSettings | 'models'> &
+    ModelSettings & { models: readonly ModelEntry[] }
+>;
+export type ConfigKey = keyof Config;
+
+export const MODEL_SETTING_KEYS = Object.keys(modelSettings) as (keyof ModelSettings)[];
+
+function withoutDefault(schema: TSchema): TSchema {
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== 'default'));
+}

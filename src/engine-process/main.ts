@@ -1,0 +1,114 @@
+/**
+ * An engine: a child process that decodes, batches and infers for one model on one device.
+ *
+ * It talks to the server over the socket pair it inherits as descriptor 3. When that closes, the
+ * server is gone and the engine ends. It always ends by SIGKILL: a clean exit would tear down
+ * native libraries while their threads run, which aborts.
+ */
+import { type ConnectOpts, Socket, type SocketConstructorOpts } from 'node:net';
+import type {
+  CancelMeta,
+  EngineConfig,
+  Failed,
+  Hello,
+  ItemMeta,
+  Pong,
+  Ready,
+} from '../engine/messages.js';
+import { encodeFrameHead, FRAME, type Frame, FrameReader, WIRE_VERSION } from '../engine/wire.js';
+import { Batcher } from './batcher.js';
+import { BytePool } from './byte-pool.js';
+import { WorkerLane } from './worker-lane.js';
+
+const SOCKET_FD = 3;
+/** One read takes what the socket holds, instead of 64 KB at a time into fresh memory. */
+const READ_BUFFER_BYTES = 2 ** 20;
+const HANG_CHECK_MS = 250;
+
+const pool = new BytePool();
+const reader = new FrameReader(handleFrame, (bytes) => pool.take(bytes));
+// The typings know `onread` for outgoing connections only; the constructor takes it as well.
+const options: SocketConstructorOpts & ConnectOpts = {
+  fd: SOCKET_FD,
+  readable: true,
+  writable: true,
+  onread: {
+    buffer: Buffer.allocUnsafeSlow(READ_BUFFER_BYTES),
+    callback: (bytes, buffer) => {
+      reader.push(buffer.subarray(0, bytes));
+      return true;
+    },
+  },
+};
+const socket = new Socket(options);
+let batcher: Batcher | undefined;
+
+function endNow(): void {
+  process.kill(process.pid, 'SIGKILL');
+}
+
+function fail(message: string): void {
+  const meta: Failed = { message };
+  socket.write(encodeFrameHead(FRAME.failed, meta), endNow);
+}
+
+function handleFrame({ type, meta, body }: Frame): void {
+  switch (type) {
+    case FRAME.configure:
+      configure(meta as EngineConfig).catch((error: unknown) => {
+        fail(error instanceof Error ? error.message : String(error));
+      });
+      break;
+    case FRAME.item:
+      batcher?.add(meta as ItemMeta, body);
+      break;
+    case FRAME.cancel:
+      batcher?.cancel((meta as CancelMeta).id);
+      break;
+    case FRAME.ping: {
+      const pong: Pong = { rssBytes: process.memoryUsage.rss(), waiting: batcher?.size ?? 0 };
+      socket.write(encodeFrameHead(FRAME.pong, pong));
+      break;
+    }
+    default:
+      throw new Error(`wire: an engine does not expect frame ${String(type)}`);
+  }
+}
+
+async function configure(config: EngineConfig): Promise<void> {
+  const started = performance.now();
+  const slots = new SharedArrayBuffer(
+    config.maxItems * config.input.width * config.input.height * 3,
+  );
+  const lanes = Array.from(
+    { length: config.plan.sessions },
+    (_, index) => new WorkerLane({ engine: config, slots, provesLoaders: index === 0 }, fail),
+  );
+  const [first] = await Promise.all(lanes.map((lane) => lane.start()));
+
+  batcher = new Batcher(config, {
+    lanes,
+    now: () => performance.now(),
+    after: (ms, callback) => {
+      const timer = setTimeout(callback, ms);
+      return () => {
+        clearTimeout(timer);
+      };
+    },
+    report: (results) => socket.write(encodeFrameHead(FRAME.results, results)),
+    releaseBytes: (bytes) => {
+      pool.giveBack(bytes);
+    },
+  });
+  setInterval(() => {
+    const limit = performance.now() - config.hangTimeoutMs;
+    if (lanes.some(({ busySince }) => busySince !== undefined && busySince < limit)) endNow();
+  }, HANG_CHECK_MS).unref();
+
+  const ready: Ready = { provider: first?.provider ?? 'none', loadMs: performance.now() - started };
+  socket.write(encodeFrameHead(FRAME.ready, ready));
+}
+
+socket.on('close', endNow).on('error', endNow).on('end', endNow);
+const hello: Hello = { version: WIRE_VERSION };
+socket.write(encodeFrameHead(FRAME.hello, hello));

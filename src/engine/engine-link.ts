@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Duplex } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { engineEnvironment } from '../config/environment.js';
+import type { EngineConfig, Failed, Hello, ItemMeta, Pong, Ready, Results } from './messages.js';
+import { encodeFrameHead, FRAME, type Frame, FrameReader, WIRE_VERSION } from './wire.js';
+
+export interface EngineEvents {
+  onReady(ready: Ready): void;
+  onResults(results: Results): void;
+  onPong(pong: Pong): void;
+  /** The last event, whatever ended the process. */
+  onEnd(reason: string): void;
+}
+
+/**
+ * One engine process, from start to end. The two talk over a Unix socket pair that exists only as
+ * open descriptors: there is no path to guess, to guard or to clean up, and when either side dies
+ * the other one sees it close.
+ */
+export class EngineLink {
+  readonly #config: EngineConfig;
+  readonly #events: EngineEvents;
+  readonly #child: ChildProcess;
+  readonly #socket: Duplex;
+  /** What the engine said was wrong, which is a better reason than its exit code. */
+  #failure: string | undefined;
+
+  constructor(config: EngineConfig, events: EngineEvents) {
+    this.#config = config;
+    this.#events = events;
+    // Built code in either case: worker threads and children cannot be started from TypeScript.
+    const entry = fileURLToPath(new URL('../../dist/engine-process/main.js', import.meta.url));
+    this.#child = spawn(process.execPath, ['--enable-source-maps', entry], {
+      stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+      env: engineEnvironment(),
+    });
+    this.#socket = this.#child.stdio[3] as Duplex;
+    const reader = new FrameReader((frame) => {
+      this.#handle(frame);
+    });
+    this.#socket.on('data', (chunk: Buffer) => {
+      reader.push(chunk);
+    });
+    // Writing to an engine that has just died is expected; 'exit' tells the rest.
+    this.#socket.on('error', () => undefined);
+    this.#child.on('error', (error) => {
+      this.#failure = error.message;
+    });
+    this.#child.on('close', (code, signal) => {
+      events.onEnd(this.#failure ?? `it ended with ${signal ?? `code ${String(code)}`}`);
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** All pieces go out in one system call. */
+  sendItem(meta: ItemMeta, image: readonly Uint8Array[]): void {
+    const length = image.reduce((sum, piece) => sum + piece.length, 0);
+    this.#socket.cork();
+    this.#socket.write(encodeFrameHead(FRAME.item, meta, length));
+    for (const piece of image) this.#socket.write(piece);
+    this.#socket.uncork();
+  }
+
+  sendCancel(id: number): void {
+    this.#socket.write(encodeFrameHead(FRAME.cancel, { id }));
+  }
+
+  sendPing(): void {
+    this.#socket.write(encodeFrameHead(FRAME.ping, undefined));
+  }
+
+  /** The only way an engine is ended: native threads do not survive a polite exit. */
+  kill(reason?: string): void {
+    this.#failure ??= reason;
+    this.#child.kill('SIGKILL');
+  }
+
+  #handle({ type, meta }: Frame): void {
+    switch (type) {
+      case FRAME.hello: {
+        const { version } = meta as Hello;
+        if (version === WIRE_VERSION) {
+          this.#socket.write(encodeFrameHead(FRAME.configure, this.#config));
+        } else {
+          this.kill(`it speaks protocol ${String(version)}; run the build again`);
+        }
+        break;
+      }
+      case FRAME.ready:
+        this.#events.onReady(meta as Ready);
+        break;
+      case FRAME.failed:
+        this.#failure = (meta as Failed).message;
+        break;
+      case FRAME.results:
+        this.#events.onResults(meta as Results);
+        break;
+      case FRAME.pong:
+        this.#events.onPong(meta as Pong);
+        break;
+      default:
+        this.kill(`it sent an unknown frame ${String(type)}`);
+    }
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Every error a client can see: a stable code, its HTTP status and a title. Codes are never
+ * renamed or reused; `docs/errors.md` lists the same ones, which a test checks.
+ */
+export const ERRORS = {
+  malformed_request: { status: 400, title: 'The HTTP request is malformed' },
+  empty_body: { status: 400, title: 'The request has no image' },
+  invalid_json: { status: 400, title: 'The body is not valid JSON' },
+  invalid_base64: { status: 400, title: 'The image is not valid base64' },
+  invalid_multipart: { status: 400, title: 'The form data cannot be read' },
+  invalid_image: { status: 400, title: 'The image is damaged' },
+  unauthorized: { status: 401, title: 'An API key is required' },
+  not_found: { status: 404, title: 'There is no such route' },
+  model_not_found: { status: 404, title: 'There is no such model' },
+  request_timeout: { status: 408, title: 'The request arrived too slowly' },
+  body_too_large: { status: 413, title: 'The body is too large' },
+  image_too_large: { status: 413, title: 'The image has too many pixels' },
+  image_too_costly: { status: 413, title: 'The image needs too much memory to decode' },
+  unsupported_content_type: { status: 415, title: 'The content type is not supported' },
+  unsupported_content_encoding: { status: 415, title: 'The content encoding is not supported' },
+  unsupported_image_format: { status: 415, title: 'The image format is not supported' },
+  invalid_request: { status: 422, title: 'The request does not match the schema' },
+  queue_full: { status: 429, title: 'The server is at its limit' },
+  memory_full: { status: 429, title: 'The server holds as many request bytes as it may' },
+  headers_too_large: { status: 431, title: 'The request headers are too large' },
+  internal_error: { status: 500, title: 'Something went wrong in the server' },
+  model_output_invalid: { status: 500, title: 'The model gave a result that is not a number' },
+  engine_unavailable: { status: 503, title: 'The model cannot serve at the moment' },
+  not_ready: { status: 503, title: 'The server is not ready' },
+  deadline_exceeded: { status: 504, title: 'The deadline passed before there was an answer' },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** An error whose `detail` may be shown to the client: it names no path, no stack and no host. */
+export class ShoalError extends Error {
+  readonly code: ErrorCode;
+  /** Seconds after which a retry makes sense. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    code: ErrorCode,
+    detail: string,
+    options: { cause?: unknown; retryAfterSeconds?: number } = {},
+  ) {
+    super(detail, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'ShoalError';
+    this.code = code;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+}
+
+/** The body of an error answer (RFC 9457). */
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly detail: string;
+  readonly request_id?: string;
+}
+
+export function toProblem(code: ErrorCode, detail: string, requestId?: string): Problem {
+  const { status, title } = ERRORS[code];
+  return {
+    type: 'about:blank',
+    title,
+    status,
+    code,
+    detail,
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+  };
+}
+
+export function isErrorCode(value: unknown): value is ErrorCode {
+  return typeof value === 'string' && Object.hasOwn(ERRORS, value);
+}

@@ -1,0 +1,44 @@
+import type { ErrorCode } from '../errors.js';
+import type { ServedModel } from '../models/served-model.js';
+import type { BodyForm } from './content-type.js';
+
+/** The stages a predict request goes through, in order; also the names in `Server-Timing`. */
+export const STAGES = ['receive', 'admit', 'decode', 'queue', 'infer', 'post'] as const;
+export type Stage = (typeof STAGES)[number];
+
+/** What is known about a request, for its answer, its log line and its metrics. */
+export interface RequestContext {
+  readonly id: string;
+  readonly startedAt: number;
+  readonly stagesMs: Partial<Record<Stage, number>>;
+  model?: ServedModel;
+  form?: BodyForm;
+  batchSize?: number;
+  errorCode?: ErrorCode | 'client_gone';
+  /** Set while somebody works on the answer and wants to know. */
+  onClientGone: (() => void) | undefined;
+  /** Gives back what was reserved for this request. */
+  release: (() => void) | undefined;
+  isClosed: boolean;
+}
+
+export function createContext(id: string): RequestContext {
+  return {
+    id,
+    startedAt: performance.now(),
+    stagesMs: {},
+    onClientGone: undefined,
+    release: undefined,
+    isClosed: false,
+  };
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    context: RequestContext;
+  }
+  interface FastifyContextConfig {
+    /** Served without an API key. Only health checks may be. */
+    isPublic?: boolean;
+  }
+}

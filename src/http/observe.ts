@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Log } from '../telemetry/log.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import { createContext, type RequestContext, STAGES } from './context.js';
+import type { Lifecycle } from './lifecycle.js';
+import { ReportQueue } from './report-queue.js';
+
+const SANE_ID = /^[\w.:-]{1,128}$/;
+
+/** The caller's id when it is harmless in logs and headers, otherwise a fresh one. */
+export function requestIdOf(request: IncomingMessage): string {
+  const sent = request.headers['x-request-id'];
+  return typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID();
+}
+
+/**
+ * Headers, log line and metrics that every request gets.
+ * @param check what every request must pass; it throws where one does not
+ */
+export function observeRequests(
+  app: FastifyInstance,
+  { log, metrics, lifecycle }: { log: Log; metrics: Metrics; lifecycle: Lifecycle },
+  check: (request: FastifyRequest) => void,
+): void {
+  const reports = new ReportQueue(log, metrics);
+  metrics.onCollect(() => {
+    reports.flush();
+  });
+  app.addHook('onClose', (_app, done) => {
+    reports.flush();
+    done();
+  });
+  // The real value is set per request; the slot must exist before.
+  app.decorateRequest('context', null as unknown as RequestContext);
+
+  app.addHook('onRequest', (request, reply, done) => {
+    const context = createContext(request.id);
+    request.context = context;
+    lifecycle.requestStarted();
+    // 'close' comes after every answer and also when the client leaves before it.
+    reply.raw.once('close', () => {
+      context.isClosed = true;
+      context.release?.();
+      context.onClientGone?.();
+      lifecycle.requestEnded();
+      reports.add({
+        context,
+        method: request.method,
+        route: request.routeOptions.url ?? 'unknown',
+        status: reply.raw.writableFinished ? reply.statusCode : 499,
+        totalMs: performance.now() - context.startedAt,
+        isProbe: request.routeOptions.config.isPublic === true,
+      });
+    });
+    check(request);
+    done();
+  });
+
+  app.addHook('onSend', (request, reply, payload, done) => {
+    void reply.headers({
+      'x-request-id': request.id,
+      'server-timing': serverTiming(request.context),
+      'x-content-type-options': 'nosniff',
+      ...(lifecycle.isDraining && { connection: 'close' }),
+    });
+    done(null, payload);
+  });
+}
+
+export function serverTiming({ stagesMs, batchSize, startedAt }: RequestContext): string {
+  const entries = STAGES.filter((stage) => stagesMs[stage] !== undefined).map(
+    (stage) => `${stage};dur=${(stagesMs[stage] ?? 0).toFixed(2)}`,
+  );
+  if (batchSize !== undefined) entries.push(`batch;desc="${String(batchSize)}"`);
+  return [...entries, `total;dur=${(performance.now() - startedAt).toFixed(2)}`].join(', ');
+}

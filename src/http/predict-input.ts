@@ -1,0 +1,97 @@
+import { Compile } from 'typebox/compile';
+import { ShoalError } from '../errors.js';
+import { decodeBase64 } from './base64.js';
+import type { BodyForm } from './content-type.js';
+import { parseJsonBody } from './json-body.js';
+import { parseMultipart } from './multipart.js';
+import { joinForNow } from './receive-body.js';
+import { DEFAULT_THRESHOLD, PredictOptions } from './schemas.js';
+
+export interface PredictInput {
+  /** The image file, in one or more pieces. */
+  readonly image: readonly Buffer[];
+  readonly threshold: number;
+}
+
+/** Besides the image, a body holds boundaries, part headers or JSON. */
+const ENVELOPE_BYTES = 64 * 1024;
+
+/** The largest body that can hold the largest image. */
+export function maxBodyBytes(form: BodyForm, maxImageBytes: number): number {
+  switch (form.kind) {
+    case 'json':
+      return Math.ceil(maxImageBytes / 3) * 4 + ENVELOPE_BYTES;
+    case 'multipart':
+      return maxImageBytes + ENVELOPE_BYTES;
+    case 'image':
+      return maxImageBytes;
+  }
+}
+
+/** Brings the three forms of a predict request into one, and checks that one. */
+export function readPredictInput(
+  form: BodyForm,
+  body: readonly Buffer[],
+  query: Readonly<Record<string, unknown>>,
+  maxImageBytes: number,
+): PredictInput {
+  if (body.length === 0) throw new ShoalError('empty_body', 'The request has no body.');
+  const { image, options } = readForm(form, body, maxImageBytes);
+  const threshold =
+    checkOptions(options).confidence_threshold ??
+    checkOptions(numbersFromText(query)).confidence_threshold ??
+    DEFAULT_THRESHOLD;
+  return { image, threshold };
+}
+
+function readForm(
+  form: BodyForm,
+  body: readonly Buffer[],
+  maxImageBytes: number,
+): { image: readonly Buffer[]; options: Readonly<Record<string, unknown>> } {
+  switch (form.kind) {
+    case 'image':
+      return { image: body, options: {} };
+    case 'json': {
+      const { rest, image } = parseJsonBody(joinForNow(body));
+      if (image === undefined) {
+        throw new ShoalError('invalid_request', '"image_b64" must be a string of base64.');
+      }
+      return { image: [decodeBase64(image, maxImageBytes)], options: rest };
+    }
+    case 'multipart': {
+      const parts = parseMultipart(Buffer.concat(body), form.boundary);
+      const image = parts.get('image');
+      if (image === undefined) {
+        throw new ShoalError('invalid_request', 'The form has no file field "image".');
+      }
+      parts.delete('image');
+      const fields = [...parts].map(([name, value]) => [name, value.toString('utf8', 0, 64)]);
+      const options = numbersFromText(Object.fromEntries(fields) as Record<string, unknown>);
+      return { image: [image], options };
+    }
+  }
+}
+
+/** Queries and form fields are text; what does not look like a number stays text and fails. */
+function numbersFromText(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => {
+      const isNumber = typeof value === 'string' && /^\s*-?\d*\.?\d+(e[+-]?\d+)?\s*$/i.test(value);
+      return [name, isNumber ? Number(value) : value];
+    }),
+  );
+}
+
+const optionsValidator = Compile(PredictOptions);
+
+function checkOptions(value: Readonly<Record<string, unknown>>): PredictOptions {
+  if (optionsValidator.Check(value)) return value;
+  const unknown = Object.keys(value).find((key) => !Object.hasOwn(PredictOptions.properties, key));
+  throw new ShoalError(
+    'invalid_request',
+    unknown === undefined
+      ? '"confidence_threshold" must be a number from 0 to 1.'
+      : `There is no field ${JSON.stringify(unknown.slice(0, 64))}; known are image and confidence_threshold.`,
+  );
+}

@@ -1,0 +1,83 @@
+import type { IncomingMessage } from 'node:http';
+import { ShoalError } from '../errors.js';
+
+/** Below this, chunks may be as small as they like; beyond it they must carry some weight. */
+const FREE_CHUNKS = 1024;
+const MIN_MEAN_CHUNK_BYTES = 256;
+
+/** The client closed the connection; there is nobody left to answer. */
+export class ClientGoneError extends Error {
+  override readonly name = 'ClientGoneError';
+}
+
+/**
+ * Collects a request's body as it arrives, never more than `maxBytes`. Nothing is copied.
+ * @param done called exactly once
+ */
+export function receiveBody(
+  request: IncomingMessage,
+  maxBytes: number,
+  done: (error: Error | null, chunks?: Buffer[]) => void,
+): void {
+  const chunks: Buffer[] = [];
+  let received = 0;
+  let isSettled = false;
+
+  const settle = (error: Error | null): void => {
+    if (isSettled) return;
+    isSettled = true;
+    done(error, chunks);
+  };
+  const refuse = (error: Error): void => {
+    request.off('data', take);
+    // What still comes is read and thrown away, so that the client can read the answer.
+    request.resume();
+    settle(error);
+  };
+  const take = (chunk: Buffer): void => {
+    received += chunk.length;
+    if (received > maxBytes) {
+      refuse(tooLarge(maxBytes));
+    } else if (chunks.length > FREE_CHUNKS && received / chunks.length < MIN_MEAN_CHUNK_BYTES) {
+      refuse(new ShoalError('malformed_request', 'The body comes in too many tiny chunks.'));
+    } else {
+      chunks.push(chunk);
+    }
+  };
+  const gone = (): void => {
+    if (!isSettled) settle(new ClientGoneError('the client closed the connection'));
+  };
+
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
+    refuse(tooLarge(maxBytes));
+    return;
+  }
+  request.on('data', take);
+  request.on('end', () => {
+    settle(null);
+  });
+  request.on('error', gone);
+  request.on('close', gone);
+}
+
+/** Reused for texts that are read at once: a fresh block per request keeps the collector busy. */
+let scratch = Buffer.alloc(0);
+const MAX_SCRATCH_BYTES = 4 * 2 ** 20;
+
+/**
+ * The chunks as one buffer that is valid until the next call, so only for use in the same tick.
+ */
+export function joinForNow(chunks: readonly Buffer[]): Buffer {
+  const [first] = chunks;
+  if (chunks.length === 1 && first !== undefined) return first;
+  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  if (length > MAX_SCRATCH_BYTES) return Buffer.concat(chunks);
+  if (scratch.length < length) scratch = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(length)));
+  let filled = 0;
+  for (const chunk of chunks) filled += chunk.copy(scratch, filled);
+  return scratch.subarray(0, length);
+}
+
+function tooLarge(maxBytes: number): ShoalError {
+  return new ShoalError('body_too_large', `The body may have at most ${String(maxBytes)} bytes.`);
+}

@@ -1,0 +1,103 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ByteBudget } from '../../admission/byte-budget.js';
+import type { Config } from '../../config/schema.js';
+import { ShoalError } from '../../errors.js';
+import { inspectPieces } from '../../image/inspect.js';
+import { checkImageLimits } from '../../image/limits.js';
+import type { ModelRegistry } from '../../models/registry.js';
+import { parseContentType } from '../content-type.js';
+import { deadlineOf, watchRequest } from '../deadline.js';
+import { maxBodyBytes, readPredictInput } from '../predict-input.js';
+import { receiveBody } from '../receive-body.js';
+import { ModelParams, PredictResponse } from '../schemas.js';
+
+interface PredictDependencies {
+  readonly config: Config;
+  readonly models: ModelRegistry;
+  readonly budget: ByteBudget;
+}
+
+/** `POST /predict` and `POST /models/{name}/predict`: the path of a request, top to bottom. */
+export function predictRoutes(app: FastifyInstance, dependencies: PredictDependencies): void {
+  const { config, models, budget } = dependencies;
+  const limits = { maxPixels: config.max_pixels, maxDecodeBytes: config.max_decode_bytes };
+
+  /** Everything that can be refused is refused before the body is read. */
+  function admitHeaders(request: FastifyRequest): void {
+    const { context, headers } = request;
+    const model = models.get((request.params as { name?: string }).name);
+    context.model = model;
+    context.form = parseContentType(headers['content-type']);
+    const maxBytes = maxBodyBytes(context.form, config.max_image_bytes);
+    const bytes = Number(headers['content-length'] ?? maxBytes);
+    if (bytes <= maxBytes) {
+      model.gate.check(bytes);
+      context.release = budget.reserve(bytes);
+    }
+  }
+
+  async function predict(request: FastifyRequest, reply: FastifyReply): Promise<string> {
+    const { context } = request;
+    const { model, form, stagesMs } = context;
+    if (model === undefined || form === undefined) throw new Error('the headers were not read');
+    const deadline = deadlineOf(request, config.timeout_ms);
+    const { image, threshold } = readPredictInput(
+      form,
+      request.body as readonly Buffer[],
+      request.query as Record<string, unknown>,
+      config.max_image_bytes,
+    );
+    const info = inspectPieces(image);
+    checkImageLimits(info, limits);
+
+    const received = performance.now();
+    stagesMs.receive = received - context.startedAt;
+    using watch = watchRequest(context, deadline);
+    const answer = await model.predict(
+      { image, info, threshold, deadline, cancellation: watch.cancellation },
+      () => {
+        stagesMs.admit = performance.now() - received;
+      },
+    );
+    const { decodeMs, queueMs, inferMs, postMs } = answer.timings;
+    Object.assign(stagesMs, { decode: decodeMs, queue: queueMs, infer: inferMs, post: postMs });
+    context.batchSize = answer.batchSize;
+    void reply.type('application/json; charset=utf-8');
+    const body: PredictResponse = {
+      detections: answer.detections,
+      inference_ms: Number(inferMs.toFixed(2)),
+    };
+    // As text, since V8's own serializer is faster here than one generated from the schema.
+    return JSON.stringify(body);
+  }
+
+  app.addContentTypeParser('*', (request, payload, done) => {
+    const { form } = request.context;
+    if (form === undefined) {
+      done(new ShoalError('unsupported_content_type', 'No body is taken here.'));
+    } else {
+      receiveBody(payload, maxBodyBytes(form, config.max_image_bytes), done);
+    }
+  });
+
+  const options = {
+    onRequest: (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
+      admitHeaders(request);
+      done();
+    },
+    handler: predict,
+  };
+  const schema = { tags: ['predict'], response: { 200: PredictResponse } };
+  app.route({
+    method: 'POST',
+    url: '/predict',
+    schema: { ...schema, summary: 'Detect objects with the default model' },
+    ...options,
+  });
+  app.route({
+    method: 'POST',
+    url: '/models/:name/predict',
+    schema: { ...schema, summary: 'Detect objects with a named model', params: ModelParams },
+    ...options,
+  });
+}

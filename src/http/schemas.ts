@@ -1,0 +1,127 @@
+import { type Static, Type } from 'typebox';
+import { ERRORS } from '../errors.js';
+import type { Detection } from '../heads/detection.js';
+
+/** The schemas that validate, that give the types, and that the OpenAPI document shows. */
+
+export const DEFAULT_THRESHOLD = 0.5;
+const threshold = Type.Number({
+  minimum: 0,
+  maximum: 1,
+  description: `Detections below this confidence are left out. Default ${String(DEFAULT_THRESHOLD)}.`,
+});
+
+/** What a predict request says besides the image. */
+export const PredictOptions = Type.Object(
+  { confidence_threshold: Type.Optional(threshold) },
+  { additionalProperties: false },
+);
+export type PredictOptions = Static<typeof PredictOptions>;
+
+export const PredictJson = Type.Object(
+  {
+    image_b64: Type.String({
+      description: 'A JPEG, PNG or WebP file as base64, with or without a data: URL prefix.',
+    }),
+    confidence_threshold: Type.Optional(threshold),
+  },
+  { additionalProperties: false },
+);
+
+export const PredictForm = Type.Object({
+  image: Type.String({ format: 'binary', description: 'A JPEG, PNG or WebP file.' }),
+  confidence_threshold: Type.Optional(threshold),
+});
+
+export const PredictResponse = Type.Object({
+  detections: Type.Array(
+    Type.Object({
+      label: Type.String(),
+      confidence: Type.Number(),
+      bbox: Type.Array(Type.Number(), {
+        minItems: 4,
+        maxItems: 4,
+        description: 'x1, y1, x2, y2 in pixels of the upright image.',
+      }),
+    }),
+    { description: 'Highest confidence first.' },
+  ),
+  inference_ms: Type.Number({ description: 'How long the batch with this image ran.' }),
+});
+
+export interface PredictResponse {
+  readonly detections: readonly Detection[];
+  readonly inference_ms: number;
+}
+
+export const ModelParams = Type.Object({ name: Type.String() });
+
+export const ModelResponse = Type.Object({
+  name: Type.String(),
+  description: Type.Optional(Type.String()),
+  is_default: Type.Boolean(),
+  status: Type.Enum(['ready', 'starting']),
+  provider: Type.String({ description: 'What the model really runs on.' }),
+  head: Type.String(),
+  input: Type.Object({ width: Type.Integer(), height: Type.Integer() }),
+  labels: Type.Array(Type.String()),
+  plan: Type.Object({
+    sessions: Type.Integer(),
+    threads: Type.Integer(),
+    max_batch: Type.Integer(),
+    max_concurrent: Type.Integer(),
+    batching: Type.String(),
+    window_ms: Type.Number(),
+    why: Type.String(),
+  }),
+  limits: Type.Object({
+    max_queue: Type.Integer(),
+    max_queue_bytes: Type.Integer(),
+    max_image_bytes: Type.Integer(),
+    max_pixels: Type.Integer(),
+    max_decode_bytes: Type.Integer(),
+    timeout_ms: Type.Integer(),
+  }),
+});
+export type ModelResponse = Static<typeof ModelResponse>;
+
+export const ModelListResponse = Type.Object({ models: Type.Array(ModelResponse) });
+
+export const HealthResponse = Type.Object({
+  status: Type.Enum(['ok', 'unavailable', 'draining']),
+  version: Type.String(),
+  uptime_s: Type.Number(),
+  models: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      queue_depth: Type.Integer(),
+      in_flight: Type.Integer(),
+      engine: Type.Object({
+        status: Type.Enum(['ready', 'starting']),
+        provider: Type.String(),
+        restarts: Type.Integer(),
+        memory_bytes: Type.Integer(),
+      }),
+    }),
+  ),
+  gpus: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      memory_used_bytes: Type.Integer(),
+      memory_total_bytes: Type.Integer(),
+    }),
+    { description: 'Empty when no model runs on a GPU.' },
+  ),
+});
+export type HealthResponse = Static<typeof HealthResponse>;
+
+export const StatusResponse = Type.Object({ status: Type.String() });
+
+export const ProblemResponse = Type.Object({
+  type: Type.String(),
+  title: Type.String(),
+  status: Type.Integer(),
+  code: Type.Enum(Object.keys(ERRORS)),
+  detail: Type.String(),
+  request_id: Type.Optional(Type.String()),
+});

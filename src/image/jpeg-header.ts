@@ -1,0 +1,69 @@
+import { readExifOrientation } from './exif.js';
+import type { ImageInfo } from './info.js';
+
+const SOI_LENGTH = 2;
+const APP1 = 0xe1;
+const SOS = 0xda;
+const EOI = 0xd9;
+/** A camera writes about ten; a file made of nothing else must not keep the event loop busy. */
+const MAX_SEGMENTS = 1024;
+
+/** Walks the marker segments up to the frame header. `undefined` when there is none. */
+export function readJpegHeader(bytes: Buffer): ImageInfo | undefined {
+  let orientation = 1;
+  let at = SOI_LENGTH;
+  for (let segment = 0; segment < MAX_SEGMENTS && at + 4 <= bytes.length; segment++) {
+    if (bytes[at] !== 0xff) return undefined;
+    const marker = bytes[at + 1] ?? 0;
+    // Any number of fill bytes may stand before a marker.
+    if (marker === 0xff) {
+      at += 1;
+      continue;
+    }
+    if (hasNoSegment(marker)) {
+      at += 2;
+      continue;
+    }
+    if (marker === SOS || marker === EOI) return undefined;
+    const length = bytes.readUInt16BE(at + 2);
+    if (length < 2) return undefined;
+    if (isFrameHeader(marker)) return readFrameHeader(bytes, at + 4, marker, orientation);
+    if (marker === APP1) {
+      orientation = readExifOrientation(bytes.subarray(at + 4, at + 2 + length)) ?? orientation;
+    }
+    at += 2 + length;
+  }
+  return undefined;
+}
+
+/** TEM and the restart markers stand alone. */
+function hasNoSegment(marker: number): boolean {
+  return marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
+}
+
+/** SOF0 to SOF15 without DHT (c4), JPG (c8) and DAC (cc), which share the range. */
+function isFrameHeader(marker: number): boolean {
+  return marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
+}
+
+function readFrameHeader(
+  bytes: Buffer,
+  at: number,
+  marker: number,
+  orientation: number,
+): ImageInfo | undefined {
+  if (at + 6 > bytes.length) return undefined;
+  const [width, height] = [bytes.readUInt16BE(at + 3), bytes.readUInt16BE(at + 1)];
+  // A height of zero would be given after the first scan, which nobody does.
+  if (width === 0 || height === 0) return undefined;
+  return {
+    format: 'jpeg',
+    depth: bytes[at] ?? 0,
+    width,
+    height,
+    components: bytes[at + 5] ?? 0,
+    // SOF2, 6, 10 and 14 are the progressive ones.
+    progressive: (marker & 0x03) === 0x02,
+    orientation,
+  };
+}

@@ -1,0 +1,82 @@
+import type { Pixels } from './pixels.js';
+
+/** Weights are fixed-point with 11 bits, so that two multiplications of a byte fit 31 bits. */
+const BITS = 11;
+const ONE = 1 << BITS;
+const HALF = 1 << (2 * BITS - 1);
+
+/**
+ * Bilinear resize with TensorFlow's classic sampling (`source = target × scale`, no half-pixel
+ * shift), which is what the bundled model was trained with. Meant for factors up to about 2.5;
+ * beyond that bilinear skips pixels and aliases.
+ */
+export function resizeBilinear(source: Pixels, target: Pixels): void {
+  const columns = axisTable(source.width, target.width, 3);
+  const rows = axisTable(source.height, target.height, source.width * 3);
+  const from = source.data;
+  const to = target.data;
+  const width = target.width;
+  let out = 0;
+  for (let y = 0; y < target.height; y++) {
+    const top = rows.near[y] as number;
+    const bottom = rows.far[y] as number;
+    const down = rows.weight[y] as number;
+    const up = ONE - down;
+    for (let x = 0; x < width; x++) {
+      const left = columns.near[x] as number;
+      const right = columns.far[x] as number;
+      const east = columns.weight[x] as number;
+      const west = ONE - east;
+      const a = top + left;
+      const b = top + right;
+      const c = bottom + left;
+      const d = bottom + right;
+      for (let channel = 0; channel < 3; channel++) {
+        const above = (from[a + channel] as number) * west + (from[b + channel] as number) * east;
+        const below = (from[c + channel] as number) * west + (from[d + channel] as number) * east;
+        to[out++] = (above * up + below * down + HALF) >> (2 * BITS);
+      }
+    }
+  }
+}
+
+/** For each target position: the two source positions around it, in bytes, and the weight. */
+interface AxisTable {
+  readonly sourceSize: number;
+  readonly targetSize: number;
+  readonly stride: number;
+  readonly near: Int32Array;
+  readonly far: Int32Array;
+  readonly weight: Int32Array;
+}
+
+/** Photos of one camera share their size, so a few tables serve nearly all of them. */
+const cache: AxisTable[] = [];
+const CACHE_SIZE = 16;
+
+function axisTable(sourceSize: number, targetSize: number, stride: number): AxisTable {
+  const known = cache.find(
+    (table) =>
+      table.sourceSize === sourceSize && table.targetSize === targetSize && table.stride === stride,
+  );
+  if (known !== undefined) return known;
+  const table: AxisTable = {
+    sourceSize,
+    targetSize,
+    stride,
+    near: new Int32Array(targetSize),
+    far: new Int32Array(targetSize),
+    weight: new Int32Array(targetSize),
+  };
+  const scale = sourceSize / targetSize;
+  for (let index = 0; index < targetSize; index++) {
+    const position = index * scale;
+    const near = Math.min(Math.floor(position), sourceSize - 1);
+    table.near[index] = near * stride;
+    table.far[index] = Math.min(near + 1, sourceSize - 1) * stride;
+    table.weight[index] = Math.round((position - near) * ONE);
+  }
+  cache.unshift(table);
+  cache.length = Math.min(cache.length, CACHE_SIZE);
+  return table;
+}

@@ -1,0 +1,98 @@
+import { ConfigError } from '../config/load.js';
+import { isTestRun } from '../config/environment.js';
+import type { Config, ModelEntry } from '../config/schema.js';
+import { ShoalError } from '../errors.js';
+import type { Log } from '../telemetry/log.js';
+import type { Metrics } from '../telemetry/metrics.js';
+import { BUNDLED_MODEL, type ModelPackage, readPackages } from './package.js';
+import { usableCores } from './plan.js';
+import { ServedModel } from './served-model.js';
+
+/** The models that are served, by name. */
+export class ModelRegistry {
+  readonly #models: ReadonlyMap<string, ServedModel>;
+  readonly default: ServedModel;
+
+  constructor(config: Config, telemetry: { log: Log; metrics: Metrics }) {
+    const models = new Map<string, ServedModel>();
+    const cores = usableCores();
+    for (const [modelPackage, entry] of packagesOf(config)) {
+      if (models.has(modelPackage.name)) {
+        throw new ConfigError(`two models are called "${modelPackage.name}"`);
+      }
+      if (modelPackage.manifest.runtime === 'stub' && !isTestRun()) {
+        throw new ConfigError(`"${modelPackage.name}" is a test double and is not served`);
+      }
+      models.set(modelPackage.name, new ServedModel(modelPackage, entry, config, cores, telemetry));
+    }
+    const [first] = models.values();
+    const chosen = config.default_model === '' ? first : models.get(config.default_model);
+    if (chosen === undefined) {
+      throw new ConfigError(`the default model "${config.default_model}" is not among the models`);
+    }
+    this.#models = models;
+    this.default = chosen;
+    telemetry.metrics.onCollect(() => {
+      for (const model of models.values()) setGauges(model, telemetry.metrics);
+    });
+  }
+
+  get all(): readonly ServedModel[] {
+    return [...this.#models.values()];
+  }
+
+  /** Whether anything can be served at all. */
+  get canServe(): boolean {
+    return this.all.some((model) => model.engine.isReady);
+  }
+
+  /** `undefined` is the default model. */
+  get(name: string | undefined): ServedModel {
+    if (name === undefined) return this.default;
+    const model = this.#models.get(name);
+    if (model === undefined) {
+      throw new ShoalError('model_not_found', 'No model of that name is loaded; see GET /models.');
+    }
+    return model;
+  }
+
+  /** Resolves when every model serves; rejects with the first that cannot. */
+  async start(): Promise<void> {
+    await Promise.all(
+      this.all.map(async (model) => {
+        try {
+          await model.start();
+        } catch (error) {
+          throw new Error(`model "${model.name}" cannot be loaded: ${(error as Error).message}`, {
+            cause: error,
+          });
+        }
+      }),
+    );
+  }
+
+  stop(): void {
+    for (const model of this.all) model.engine.stop();
+  }
+}
+
+function packagesOf(config: Config): (readonly [ModelPackage, Partial<ModelEntry>])[] {
+  const entries = config.models.length === 0 ? [{ path: BUNDLED_MODEL }] : config.models;
+  try {
+    return entries.flatMap((entry) =>
+      readPackages(entry.path).map((modelPackage) => [modelPackage, entry] as const),
+    );
+  } catch (error) {
+    throw new ConfigError((error as Error).message);
+  }
+}
+
+function setGauges(model: ServedModel, metrics: Metrics): void {
+  const labels = { model: model.name };
+  const { engine, gate } = model;
+  metrics.set('shoal_queue_depth', labels, gate.waiting);
+  metrics.set('shoal_in_flight', labels, gate.inFlight);
+  metrics.set('shoal_engine_memory_bytes', labels, engine.rssBytes);
+  const provider = engine.provider ?? 'none';
+  metrics.set('shoal_engine_up', { ...labels, provider }, engine.isReady ? 1 : 0);
+}

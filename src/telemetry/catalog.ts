@@ -1,0 +1,110 @@
+/**
+ * Every metric, once. `docs/metrics.md` lists the same ones, which a test checks. Labels are few
+ * and closed: models are those loaded at start, everything else is a fixed list.
+ */
+export interface MetricSpec {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly help: string;
+  readonly labels: readonly string[];
+  readonly buckets?: readonly number[];
+}
+
+/** 1 ms to 1 s: from a tiny model's decode to a slow model's batch. */
+const STAGE_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1];
+
+export const METRICS = {
+  inference_requests_total: {
+    type: 'counter',
+    help: 'Predict requests by what became of them.',
+    labels: ['model', 'outcome'],
+  },
+  inference_latency_seconds: {
+    type: 'histogram',
+    help: 'Time from the first byte of an answered predict request to its answer.',
+    labels: ['model'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
+  },
+  inference_batch_size: {
+    type: 'histogram',
+    help: 'Images per batch that ran.',
+    labels: ['model'],
+    buckets: [1, 2, 4, 8, 16, 32],
+  },
+  shoal_stage_seconds: {
+    type: 'histogram',
+    help: 'Time per stage of an answered predict request.',
+    labels: ['model', 'stage'],
+    buckets: STAGE_BUCKETS,
+  },
+  shoal_rejections_total: {
+    type: 'counter',
+    help: 'Predict requests refused to protect the server.',
+    labels: ['model', 'reason'],
+  },
+  shoal_dropped_items_total: {
+    type: 'counter',
+    help: 'Images dropped in the engine before they were computed: work that was saved.',
+    labels: ['model', 'reason', 'stage'],
+  },
+  shoal_queue_depth: {
+    type: 'gauge',
+    help: 'Images that wait for a place in the engine.',
+    labels: ['model'],
+  },
+  shoal_in_flight: {
+    type: 'gauge',
+    help: 'Images in the engine.',
+    labels: ['model'],
+  },
+  shoal_request_bytes: {
+    type: 'gauge',
+    help: 'Bytes of all requests that are being received or answered.',
+    labels: [],
+  },
+  shoal_engine_up: {
+    type: 'gauge',
+    help: '1 while the engine can serve.',
+    labels: ['model', 'provider'],
+  },
+  shoal_engine_restarts_total: {
+    type: 'counter',
+    help: 'Engines replaced after a crash or a hang.',
+    labels: ['model'],
+  },
+  shoal_engine_memory_bytes: {
+    type: 'gauge',
+    help: 'Resident memory of the engine process.',
+    labels: ['model'],
+  },
+  shoal_http_requests_total: {
+    type: 'counter',
+    help: 'HTTP requests by route and status.',
+    labels: ['route', 'status'],
+  },
+  shoal_event_loop_delay_seconds: {
+    type: 'gauge',
+    help: 'Delay of the HTTP event loop over the last ten seconds.',
+    labels: ['quantile'],
+  },
+  shoal_process_memory_bytes: {
+    type: 'gauge',
+    help: 'Resident memory of the HTTP process.',
+    labels: [],
+  },
+  shoal_draining: {
+    type: 'gauge',
+    help: '1 while the server shuts down.',
+    labels: [],
+  },
+} as const satisfies Record<string, MetricSpec>;
+
+export type MetricName = keyof typeof METRICS;
+type Labels<Name extends MetricName> = Record<(typeof METRICS)[Name]['labels'][number], string>;
+type NamesOf<Kind extends MetricSpec['type']> = {
+  [Name in MetricName]: (typeof METRICS)[Name]['type'] extends Kind ? Name : never;
+}[MetricName];
+
+export type CounterName = NamesOf<'counter'>;
+export type GaugeName = NamesOf<'gauge'>;
+export type HistogramName = NamesOf<'histogram'>;
+export type { Labels };

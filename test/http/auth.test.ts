@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { KeyRing } from '../../src/http/auth.js';
+import { expectCode } from '../helpers/errors.js';
+
+const ring = new KeyRing(['first-key-1', 'second-key-2']);
+
+describe('KeyRing', () => {
+  it.each([
+    { authorization: 'Bearer first-key-1' },
+    { authorization: 'bearer  second-key-2' },
+    { 'x-api-key': 'second-key-2' },
+  ])('lets %j in', (headers) => {
+    expect(() => {
+      ring.check(headers);
+    }).not.toThrow();
+  });
+
+  it.each([
+    {},
+    { authorization: '' },
+    { authorization: 'first-key-1' },
+    { authorization: 'Basic first-key-1' },
+    { authorization: 'Bearer first-key' },
+    { authorization: 'Bearer first-key-11' },
+    { 'x-api-key': '' },
+    { 'x-api-key': 'FIRST-KEY-1' },
+    { 'x-api-key': 'x'.repeat(10_000) },
+  ])('keeps %j out', (headers) => {
+    expectCode('unauthorized', () => {
+      ring.check(headers);
+    });
+  });
+
+  it('asks for nothing when there are no keys', () => {
+    expect(() => {
+      new KeyRing([]).check({});
+    }).not.toThrow();
+  });
+});

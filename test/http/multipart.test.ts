@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ShoalError } from '../../src/errors.js';
+import { parseMultipart } from '../../src/http/multipart.js';
+import { expectCode } from '../helpers/errors.js';
+
+const B = 'XBOUNDARYX';
+const part = (headers: string, content: string): string =>
+  `--${B}\r\n${headers}\r\n\r\n${content}\r\n`;
+const field = (name: string, content: string): string =>
+  part(`Content-Disposition: form-data; name="${name}"`, content);
+const parse = (text: string, boundary = B): Map<string, Buffer> =>
+  parseMultipart(Buffer.from(text, 'latin1'), boundary);
+
+describe('parseMultipart', () => {
+  it('agrees with what FormData writes, for any content', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array(), fc.string({ maxLength: 20 }), async (bytes, name) => {
+        const form = new FormData();
+        form.set('image', new Blob([Buffer.from(bytes)]), name);
+        form.set('confidence_threshold', '0.4');
+        const response = new Response(form);
+        const boundary =
+          /boundary=(.*)/.exec(response.headers.get('content-type') ?? '')?.[1] ?? '';
+        const parts = parseMultipart(Buffer.from(await response.arrayBuffer()), boundary);
+        expect(parts.get('image')).toEqual(Buffer.from(bytes));
+        expect(parts.get('confidence_threshold')?.toString()).toBe('0.4');
+      }),
+    );
+  });
+
+  it('is not taken in by a file name that looks like a parameter', () => {
+    const tricky = part(
+      'Content-Disposition: form-data; filename="x; name=\\"evil\\""; name="image"',
+      'A',
+    );
+    expect([...parse(`${tricky}--${B}--`).keys()]).toEqual(['image']);
+  });
+
+  it.each([
+    ['no boundary in the type', field('image', 'A'), ''],
+    ['a boundary of 252 characters', field('image', 'A'), 'x'.repeat(252)],
+    ['a body without the boundary', 'nothing', B],
+    ['a body that is cut off', field('image', 'A').slice(0, -4), B],
+    ['headers that do not end', `--${B}\r\nContent-Disposition: form-data; name="image"`, B],
+    ['a part without a name', `${part('Content-Disposition: form-data', 'A')}--${B}--`, B],
+    ['a part without a disposition', `${part('Content-Type: image/png', 'A')}--${B}--`, B],
+    ['a field twice', `${field('a', '1')}${field('a', '2')}--${B}--`, B],
+    [
+      '10,000 parts',
+      `${Array.from({ length: 10_000 }, (_, i) => field(`f${String(i)}`, '')).join('')}--${B}--`,
+      B,
+    ],
+  ])('refuses %s', (_name, text, boundary) => {
+    expectCode('invalid_multipart', () => parse(text, boundary));
+  });
+
+  it('takes a field called __proto__ for what it is', () => {
+    expect(
+      parse(`${field('__proto__', '1')}--${B}--`)
+        .get('__proto__')
+        ?.toString(),
+    ).toBe('1');
+  });
+
+  it('gives parts or a ShoalError for any damage', () => {
+    const good = `${field('image', 'content')}${field('b', '1')}--${B}--`;
+    fc.assert(
+      fc.property(
+        fc.nat(good.length),
+        fc.nat(20),
+        fc.string({ maxLength: 5 }),
+        (at, length, put) => {
+          try {
+            parse(good.slice(0, at) + put + good.slice(at + length));
+          } catch (error) {
+            expect(error).toBeInstanceOf(ShoalError);
+          }
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+});
