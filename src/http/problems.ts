@@ -52,7 +52,10 @@ function toShoalError(error: unknown): ShoalError {
 
 const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ['unsupported_content_type', 'The content type cannot be read.'],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['malformed_request', 'The body has not the length declared.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'malformed_request',
+    'The body has not the length declared.',
+  ],
 };
 
 /** Requests that never became one: the parser refused them, or they came too slowly. */

@@ -1,0 +1,116 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ConfigError, isLoopback, loadConfig } from '../../src/config/load.js';
+import type { Config } from '../../src/config/schema.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'shoal-config-'));
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+const load = (sources: Partial<Parameters<typeof loadConfig>[0]>): Config =>
+  loadConfig({ environment: {}, flags: {}, ...sources });
+
+describe('loadConfig', () => {
+  it('has safe defaults and is frozen', () => {
+    const config = load({});
+    expect(config).toMatchObject({ host: '127.0.0.1', port: 8000, window_ms: 10, api_keys: [] });
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  it('lets flags win over the environment, that over the file, that over defaults', () => {
+    const path = file('a.json', '{"port": 1, "max_queue": 2, "max_batch": 3}');
+    const environment = { SHOAL_PORT: '10', SHOAL_MAX_QUEUE: '20' };
+    const config = load({ file: path, environment, flags: { port: '100' } });
+    expect([config.port, config.max_queue, config.max_batch, config.window_ms]).toEqual([
+      100, 20, 3, 10,
+    ]);
+  });
+
+  it('reads YAML, lists and switches', () => {
+    const path = file('b.yaml', 'models:\n  - path: x\n    sessions: 2\ninsecure: true\n');
+    const config = load({
+      file: path,
+      environment: { SHOAL_API_KEYS: 'longenough1, longenough2' },
+    });
+    expect(config.models).toEqual([{ path: 'x', sessions: 2 }]);
+    expect(config.insecure).toBe(true);
+    expect(config.api_keys).toEqual(['longenough1', 'longenough2']);
+    expect(load({ flags: { insecure: true, host: '0.0.0.0' } }).host).toBe('0.0.0.0');
+  });
+
+  it.each<[string, Partial<Parameters<typeof loadConfig>[0]>, string]>([
+    ['an unknown flag key', { flags: { prot: '1' } }, 'did you mean "port"?'],
+    ['an unknown variable', { environment: { SHOAL_PROT: '1' } }, 'did you mean "SHOAL_PORT"?'],
+    [
+      'an unknown key in the file',
+      { file: file('c.json', '{"window": 1}') },
+      'unknown setting "window"',
+    ],
+    [
+      'an unknown key of a model',
+      { file: file('d.json', '{"models": [{"path": "x", "y": 1}]}') },
+      'models.0',
+    ],
+    [
+      'a value out of range',
+      { environment: { SHOAL_PORT: '70000' } },
+      '"port" must be 0..65535, got 70000 (from the environment)',
+    ],
+    ['a word for a number', { flags: { max_queue: 'many' } }, 'got "many"'],
+    ['a word that is not on the list', { flags: { batching: 'sometimes' } }, 'adaptive|fixed|off'],
+    ['a file that is not there', { file: '/nowhere.json' }, 'cannot read'],
+    ['a file that is not JSON', { file: file('e.json', '{') }, 'not valid'],
+    ['a file that is a list', { file: file('f.yaml', '- a') }, 'must hold an object'],
+    ['an open address without keys', { flags: { host: '0.0.0.0' } }, '--insecure'],
+    ['an open IPv6 address without keys', { flags: { host: '::' } }, '--insecure'],
+    [
+      'a name that may be anything, without keys',
+      { flags: { host: 'example.test' } },
+      '--insecure',
+    ],
+    ['a key that is too short', { environment: { SHOAL_API_KEYS: 'short' } }, 'api_keys'],
+    [
+      'budgets that cannot work',
+      { flags: { max_inflight_bytes: '20000000' } },
+      'max_inflight_bytes',
+    ],
+  ])('refuses %s in one line', (_name, sources, message) => {
+    const attempt = (): unknown => load(sources);
+    expect(attempt).toThrow(ConfigError);
+    expect(attempt).toThrow(message);
+    expect(attempt).not.toThrow('\n');
+  });
+
+  it('does not repeat a key in an error', () => {
+    const environment = { SHOAL_API_KEYS: 'secret7' };
+    expect(() => load({ environment })).not.toThrow('secret7');
+  });
+
+  it('is not confused by what Kubernetes sets for a service called shoal', () => {
+    const environment = {
+      SHOAL_PORT: 'tcp://10.0.0.1:8000',
+      SHOAL_SERVICE_HOST: '10.0.0.1',
+      SHOAL_PORT_8000_TCP: 'tcp://10.0.0.1:8000',
+    };
+    expect(load({ environment }).port).toBe(8000);
+  });
+
+  it('cannot be used to reach the prototype', () => {
+    const path = file('g.json', '{"__proto__": {"polluted": 1}}');
+    expect(() => load({ file: path })).toThrow('unknown setting');
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+});
+
+describe('isLoopback', () => {
+  it.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('%s', (host) => {
+    expect(isLoopback(host)).toBe(true);
+  });
+  it.each(['0.0.0.0', '::', '10.0.0.1', '127.evil.test', '', '128.0.0.1'])('not %s', (host) => {
+    expect(isLoopback(host)).toBe(false);
+  });
+});

@@ -1,0 +1,82 @@
+import { shown } from '../../src/cli/help.js';
+import { OPTIONS } from '../../src/config/options.js';
+import { MODEL_SETTING_KEYS } from '../../src/config/schema.js';
+import { METRICS, type MetricSpec } from '../../src/telemetry/catalog.js';
+
+/** The pages that are written from the code, so that they cannot disagree with it. */
+export const REFERENCE_PAGES: Readonly<Record<string, () => string>> = {
+  'docs/configuration.md': configurationPage,
+  'docs/metrics.md': metricsPage,
+};
+
+const escape = (text: string): string => text.replaceAll('|', '\\|');
+
+function configurationPage(): string {
+  const rows = OPTIONS.map(
+    ({ key, flag, env, placeholder, default: value, description, isFileOnly }) => {
+      const outside = isFileOnly ? 'config file only' : `\`--${flag}\`, \`${env}\``;
+      const cells = [`\`${key}\``, outside, placeholder, shown(value), description];
+      return `| ${cells.map(escape).join(' | ')} |`;
+    },
+  );
+  return `# Configuration
+
+<!-- Written by \`npm run docs\` from src/config/schema.ts. -->
+
+Defaults < config file < environment < flags. The config file is \`shoal.config.json\`, \`.yaml\` or
+\`.yml\` in the working folder, or the one named by \`--config\` or \`SHOAL_CONFIG\`. Unknown settings
+are refused, values are checked at start. Names that end in \`_ms\` are milliseconds, in \`_bytes\`
+bytes.
+
+| setting | flag and variable | values | default | meaning |
+| --- | --- | --- | --- | --- |
+${rows.join('\n')}
+
+## Several models
+
+\`shoal serve DIR\` serves every model package in a folder. The config file can also name them one by
+one, each with settings of its own (${MODEL_SETTING_KEYS.map((key) => `\`${key}\``).join(', ')}):
+
+\`\`\`yaml
+default_model: ssdlite-mobilenet-v2
+models:
+  - path: models/ssdlite-mobilenet-v2
+  - path: other/detector
+    sessions: 1
+    max_queue: 16
+\`\`\`
+
+A model package is a folder with \`model.onnx\` and \`shoal.json\`:
+
+\`\`\`json
+{
+  "name": "detector",
+  "head": "ssd",
+  "input": { "width": 300, "height": 300 },
+  "labels": ["person", "bicycle"]
+}
+\`\`\`
+`;
+}
+
+function metricsPage(): string {
+  const rows = Object.entries(METRICS as Record<string, MetricSpec>).map(
+    ([name, { type, labels, buckets, help }]) => {
+      const notes = buckets === undefined ? help : `${help} Buckets: ${buckets.join(' ')}.`;
+      const cells = [`\`${name}\``, type, labels.map((label) => `\`${label}\``).join(', '), notes];
+      return `| ${cells.map(escape).join(' | ')} |`;
+    },
+  );
+  return `# Metrics
+
+<!-- Written by \`npm run docs\` from src/telemetry/catalog.ts. -->
+
+\`GET /metrics\` in the Prometheus text format. Names, types and buckets of the first three are
+promised. Labels are closed lists: \`model\` is one of the models loaded at start, \`outcome\` one of
+ok, invalid, rejected, cancelled, unavailable, deadline and error.
+
+| name | type | labels | meaning |
+| --- | --- | --- | --- |
+${rows.join('\n')}
+`;
+}
