@@ -8,6 +8,12 @@ import { canDecodeWithTurbo, decodeWithTurbo } from './turbo.js';
 
 /** Up to this factor plain bilinear looks at (nearly) every pixel, and a full decode is faster. */
 const MAX_BILINEAR_SHRINK = 2.5;
+/**
+ * Larger pictures are first brought to this factor with a better filter. The model was trained on
+ * photos that plain bilinear shrank by about two, and notices when they are smoother than that: of
+ * the factors tried, photos enlarged to 12 MP agree best with their originals at this one.
+ */
+const LARGE_SHRINK = 2.7;
 
 /** Decodes a file into `target`: upright, RGB, stretched to the target's size. */
 export async function decodeInto(
@@ -28,7 +34,8 @@ export async function decodeInto(
   try {
     // Loaded on first use: most engines see nothing but ordinary JPEGs.
     const { decodeWithVips } = await import('./vips.js');
-    target.data.set(await decodeWithVips(bytes, target.width, target.height, maxPixels));
+    const maxSide = Math.round(Math.max(target.width, target.height) * LARGE_SHRINK);
+    resizeBilinear(await decodeWithVips(bytes, maxSide, maxPixels), target);
   } catch (cause) {
     throw new ShoalError(
       'invalid_image',

@@ -1,4 +1,5 @@
 import sharp from 'sharp';
+import type { Pixels } from './pixels.js';
 
 /**
  * The only place that touches libvips. Its other decoders (SVG, TIFF, GIF, AVIF, …) have a long
@@ -12,24 +13,28 @@ sharp.unblock({
 sharp.cache(false);
 sharp.concurrency(1);
 
-/** Sees a picture upright, on white where it is transparent, in exactly this size. */
+/**
+ * Decodes a picture upright, on white where it is transparent, and no larger than a square of
+ * `maxSide`. A JPEG is shrunk while it is decoded, the rest with a filter that looks at every
+ * pixel, so that even a large photo does not alias.
+ */
 export async function decodeWithVips(
   bytes: Buffer,
-  width: number,
-  height: number,
+  maxSide: number,
   maxPixels: number,
-): Promise<Buffer> {
-  return (
-    sharp(bytes, { failOn: 'error', limitInputPixels: maxPixels, pages: 1 })
-      .autoOrient()
-      // 'linear' is a triangle filter that averages all pixels it covers, and a JPEG is shrunk
-      // while decoding, so even a large photo does not alias.
-      .resize(width, height, { fit: 'fill', kernel: 'linear' })
-      .flatten({ background: '#ffffff' })
-      .toColourspace('srgb')
-      .raw({ depth: 'uchar' })
-      .toBuffer()
-  );
+): Promise<Pixels> {
+  const { data, info } = await sharp(bytes, {
+    failOn: 'error',
+    limitInputPixels: maxPixels,
+    pages: 1,
+  })
+    .autoOrient()
+    .resize(maxSide, maxSide, { fit: 'inside', withoutEnlargement: true })
+    .flatten({ background: '#ffffff' })
+    .toColourspace('srgb')
+    .raw({ depth: 'uchar' })
+    .toBuffer({ resolveWithObject: true });
+  return { data, width: info.width, height: info.height };
 }
 
 /**
