@@ -70,6 +70,7 @@ export default tseslint.config(
       ...vitest.configs.recommended.rules,
       'vitest/expect-expect': ['error', { assertFunctionNames: ['expect*', 'fc.assert'] }],
       'vitest/no-focused-tests': 'error',
+      '@typescript-eslint/explicit-function-return-type': 'off',
       'vitest/valid-expect': ['error', { maxArgs: 2 }],
     },
   },

@@ -1,4 +1,4 @@
-import sharp from 'sharp';
+import sharp, { type Sharp } from 'sharp';
 
 export type Colour = readonly [red: number, green: number, blue: number];
 
@@ -15,7 +15,7 @@ export const BLUE: Colour = [0, 0, 255];
 export const WHITE: Colour = [255, 255, 255];
 
 /** Red, green, blue and white quarters: top left, top right, bottom left, bottom right. */
-export function quarters(width: number, height: number): sharp.Sharp {
+export function quarters(width: number, height: number): Sharp {
   const data = Buffer.alloc(width * height * 3);
   for (let y = 0; y < height; y++) {
     for (let x = 0; x < width; x++) {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import sharp from 'sharp';
+import type { Sharp } from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { ShoalError } from '../../src/errors.js';
 import { visibleSize } from '../../src/image/info.js';
@@ -7,7 +7,7 @@ import { inspectImage, inspectPieces } from '../../src/image/inspect.js';
 import { expectCode } from '../helpers/errors.js';
 import { quarters } from '../helpers/pictures.js';
 
-const picture = (): sharp.Sharp => quarters(60, 40);
+const picture = (): Sharp => quarters(60, 40);
 
 describe('inspectImage', () => {
   it('reads size and kind of a JPEG', async () => {

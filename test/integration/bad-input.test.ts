@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { isErrorCode, type Problem } from '../../src/errors.js';
 import { RED, solidPng } from '../helpers/pictures.js';
 import { stubModels, TestServer } from '../helpers/server.js';
+import { expectUnharmed } from '../helpers/unharmed.js';
 
 const coffee = readFileSync('examples/coffee.jpg');
 
@@ -18,27 +18,11 @@ describe('bad input', () => {
       stubModels({ one: {}, two: {} }),
       '--max-image-bytes',
       '3000000',
-      '--headers-timeout-ms',
-      '1500',
-      '--body-timeout-ms',
-      '2500',
     ]);
   });
   afterAll(() => server.stop());
 
-  /** Whatever was sent, the server goes on as if nothing had been. */
-  afterEach(async () => {
-    const response = await server.post('/predict', good);
-    expect(await response.json()).toMatchObject({ detections: [{ bbox: [255, 0, 0, 255] }] });
-    expect(await server.json('/health')).toMatchObject({
-      status: 'ok',
-      models: [
-        { in_flight: 0, queue_depth: 0, engine: { restarts: 0 } },
-        { in_flight: 0, queue_depth: 0, engine: { restarts: 0 } },
-      ],
-    });
-    await expect.poll(() => server.metric('shoal_request_bytes')).toBe(0);
-  });
+  afterEach(() => expectUnharmed(server));
 
   async function expectProblem(response: Response, status: number, code: string): Promise<Problem> {
     const text = await response.text();
@@ -217,88 +201,6 @@ describe('bad input', () => {
     ]) {
       await expectProblem(await server.post(`/predict?${query}`, good), 422, 'invalid_request');
     }
-  });
-
-  /** Sends text over a plain socket and gives back all that comes. */
-  function raw(text: string | Buffer, keepOpen = false): Promise<string> {
-    return new Promise((resolve) => {
-      const socket = connect(server.port, '127.0.0.1', () => {
-        if (keepOpen) socket.write(text);
-        else socket.end(text);
-      });
-      let answer = '';
-      socket.on('data', (chunk) => (answer += chunk.toString('latin1')));
-      socket.on('close', () => {
-        resolve(answer);
-      });
-      socket.on('error', () => undefined);
-    });
-  }
-
-  it.each([
-    ['no HTTP at all', 'hello\r\n\r\n'],
-    [
-      'conflicting lengths',
-      'POST /predict HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-    ],
-    [
-      'two lengths',
-      'POST /predict HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello',
-    ],
-    ['a NUL in a header', 'GET / HTTP/1.1\r\nHost: x\r\nA: \0\r\n\r\n'],
-    ['a negative length', 'POST /predict HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n'],
-    ['no host', 'GET /health HTTP/1.1\r\n\r\n'],
-  ])('%s gets a 400', async (_name, text) => {
-    expect(await raw(text)).toMatch(/^HTTP\/1\.1 400 /);
-  });
-
-  it('headers that are too large get a 431', async () => {
-    const answer = await raw(`GET / HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(100_000)}\r\n\r\n`);
-    expect(answer).toMatch(/^HTTP\/1\.1 431 /);
-    expect(answer).toContain('"code":"headers_too_large"');
-  });
-
-  it('a flood of one-byte chunks is cut off', async () => {
-    const head =
-      'POST /predict HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: image/png\r\nTransfer-Encoding: chunked\r\n\r\n';
-    const answer = await raw(head + '1\r\na\r\n'.repeat(100_000) + '0\r\n\r\n', true);
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-    expect(answer).toContain('tiny chunks');
-  });
-
-  it('a header called __proto__ does no harm', async () => {
-    const answer = await raw(
-      'GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n__proto__: x\r\n\r\n',
-      true,
-    );
-    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
-  });
-
-  it('slow headers and slow bodies are ended, and honest requests are not kept waiting', async () => {
-    const slow = [
-      ...Array.from({ length: 20 }, () => raw('GET / HTTP/1.1\r\nHost: x\r\nA: ', true)),
-      ...Array.from({ length: 20 }, () =>
-        raw(
-          'POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: image/png\r\nContent-Length: 1000\r\n\r\nabc',
-          true,
-        ),
-      ),
-    ];
-    expect((await server.post('/predict', good)).status).toBe(200);
-    for (const answer of await Promise.all(slow)) {
-      expect(answer).toMatch(/^HTTP\/1\.1 408 /);
-      expect(answer).toContain('"code":"request_timeout"');
-    }
-  });
-
-  it('control characters in a request id stay out of the log', async () => {
-    const { length } = server.lines;
-    await raw(
-      'GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Request-Id: a\x1b[31mb\r\n\r\n',
-      true,
-    );
-    await expect.poll(() => server.lines.length).toBeGreaterThan(length);
-    expect(JSON.stringify(server.lines.slice(length))).not.toContain('[31m');
   });
 
   it('hundred bad requests leave no memory behind', async () => {

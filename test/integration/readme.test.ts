@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Detection } from '../../src/heads/detection.js';
+import { TestServer } from '../helpers/server.js';
+
+const readme = readFileSync('README.md', 'utf8');
+const run = promisify(execFile);
+
+/** Shell blocks of the README that send something. */
+const snippets = [...readme.matchAll(/```sh\n(.*?)```/gs)]
+  .flatMap(([, block = '']) => block.split('\n\n'))
+  .filter((snippet) => snippet.includes('curl '));
+
+describe('the README', () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await TestServer.start();
+  });
+  afterAll(() => server.stop());
+
+  it('has the examples that are tested here', () => {
+    expect(snippets).toHaveLength(3);
+  });
+
+  it.each(snippets)('%s', async (snippet) => {
+    const script = snippet.replaceAll('localhost:8000', new URL(server.url).host);
+    const { stdout } = await run('bash', ['-c', script]);
+    const { detections } = JSON.parse(stdout) as { detections: Detection[] };
+    expect(detections[0]?.label).toBe(snippet.includes('coffee') ? 'cup' : 'cat');
+  });
+
+  it('shows the answer that is really given', async () => {
+    const shown = JSON.parse(/```json\n(.*?)```/s.exec(readme)?.[1] ?? '') as {
+      detections: Detection[];
+    };
+    const answer = await server.post('/predict', readFileSync('examples/coffee.jpg'), {
+      'content-type': 'image/jpeg',
+    });
+    const { detections } = (await answer.json()) as { detections: Detection[] };
+    expect(detections.map(({ label }) => label)).toEqual(
+      shown.detections.map(({ label }) => label),
+    );
+    detections.forEach(({ confidence }, index) => {
+      expect(confidence).toBeCloseTo(shown.detections[index]?.confidence ?? 0, 1);
+    });
+  });
+
+  it('links only to files that exist', () => {
+    for (const page of ['README.md', 'CONTRIBUTING.md', 'docs/architecture.md']) {
+      for (const [, link = ''] of readFileSync(page, 'utf8').matchAll(/\]\((?!http)([^)#]+)\)/g)) {
+        expect(existsSync(link), `${page} → ${link}`).toBe(true);
+      }
+    }
+  });
+});
