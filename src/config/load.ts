@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { isIP } from 'node:net';
 import { extname } from 'node:path';
 import { Compile } from 'typebox/compile';
-import { parse as parseYaml } from 'yaml';
 import type { Environment } from './environment.js';
 import { OPTIONS, parseOption } from './options.js';
 import { type Config, ConfigSchema } from './schema.js';
@@ -62,6 +62,12 @@ function readFile(path: string): Layer {
     throw new ConfigError(`${path} is not valid: ${firstLine ?? ''}`);
   }
   throw new ConfigError(`${path} must hold an object of settings`);
+}
+
+/** Loaded only when there is a YAML file. */
+function parseYaml(text: string): unknown {
+  const require = createRequire(import.meta.url);
+  return (require('yaml') as typeof import('yaml')).parse(text);
 }
 
 function fromEnvironment(environment: Environment): Layer {

@@ -29,7 +29,7 @@ const modelSettings = {
     'ONNX Runtime sessions, each on a thread of its own. `auto`: one per core, at most 8.',
   ),
   threads: auto(1, 64, 'Threads per session. `auto`: cores divided by sessions.'),
-  max_batch: auto(1, 256, 'The most images that run together. `auto`: 8.'),
+  max_batch: auto(1, 256, 'The most images that run together. `auto`: 2.'),
   batching: Type.Enum(['adaptive', 'fixed', 'off'], {
     default: 'adaptive',
     description:

@@ -2,11 +2,13 @@ import type { EngineConfig, ItemMeta, ItemOutcome, Results } from '../engine/mes
 import { visibleSize } from '../image/info.js';
 import { estimateDecodeBytes } from '../image/limits.js';
 import { dropReason, type Item } from './item.js';
-import type { LaneAnswer, LaneTask, PublicError } from './lane-messages.js';
+import type { LaneAnswer, LaneTask, RunResult } from './lane-messages.js';
 import { decideBatch } from './policy.js';
 
 /** A worker that takes one task at a time. */
 export interface Lane {
+  /** Whether it can run batches; every lane can decode. */
+  readonly hasSession: boolean;
   readonly isIdle: boolean;
   assign(task: LaneTask, onAnswer: (answer: LaneAnswer) => void): void;
 }
@@ -30,6 +32,9 @@ type BatcherConfig = Pick<
 /**
  * Gives idle lanes something to do: a batch if the policy says so, otherwise a picture to decode.
  * Every item that is added is reported exactly once.
+ *
+ * A session that is free while nothing is decoded takes compressed items and decodes them itself.
+ * That saves the way over this thread and back, and nobody is there to do it sooner.
  */
 export class Batcher {
   readonly #config: BatcherConfig;
@@ -83,7 +88,9 @@ export class Batcher {
     this.#stopWaiting = undefined;
     this.#dropUnwanted();
     // Batches come before decoding: a ready item is closer to its answer.
-    for (const lane of this.#idleLanes()) if (!this.#startBatch(lane)) break;
+    for (const lane of this.#idleLanes()) {
+      if (lane.hasSession && !this.#startBatch(lane)) break;
+    }
     for (const lane of this.#idleLanes()) if (!this.#startDecode(lane)) break;
   }
 
@@ -94,12 +101,14 @@ export class Batcher {
   #startBatch(lane: Lane): boolean {
     const { plan, batching, windowMs } = this.#config;
     const now = this.#host.now();
-    const [oldest] = this.#ready;
+    // A fixed window counts from when an item is ready, so there items are decoded first.
+    const source = this.#ready.length > 0 || batching === 'fixed' ? this.#ready : this.#queued;
+    const [oldest] = source;
     const decision = decideBatch(
       {
-        ready: this.#ready.length,
+        ready: source.length,
         oldestReadyMs: oldest === undefined ? 0 : now - oldest.waitingSince,
-        idleSessions: this.#idleLanes().length,
+        idleSessions: this.#idleLanes().filter(({ hasSession }) => hasSession).length,
       },
       { mode: batching, maxBatch: plan.maxBatch, windowMs },
     );
@@ -110,44 +119,69 @@ export class Batcher {
       });
     }
     if (decision.kind !== 'run') return false;
+    this.#run(lane, source.splice(0, this.#affordable(source, decision.size)), now);
+    return true;
+  }
 
-    const batch = this.#ready.splice(0, decision.size);
+  /** How many of the next items may be decoded, given what is being decoded elsewhere. */
+  #affordable(source: readonly Item[], wanted: number): number {
+    if (source !== this.#queued) return wanted;
+    let cost = this.#decodingBytes;
+    let count = 0;
+    while (count < wanted) {
+      cost += decodeCost(source[count] as Item);
+      if (count > 0 && cost > this.#config.maxDecodeBytes) break;
+      count++;
+    }
+    return count;
+  }
+
+  #run(lane: Lane, batch: readonly Item[], now: number): void {
+    const encoded = batch.filter(({ state }) => state === 'queued');
+    const cost = encoded.reduce((sum, item) => sum + decodeCost(item), 0);
+    this.#decodingBytes += cost;
+    const items = batch.map(({ state, slot, bytes, meta }) => ({
+      source: state === 'queued' ? { bytes, image: meta.image } : slot,
+      threshold: meta.threshold,
+      ...visibleSize(meta.image),
+    }));
     for (const item of batch) {
       item.state = 'running';
       item.queueMs += now - item.waitingSince;
     }
-    const items = batch.map(({ slot, meta }) => ({
-      slot,
-      threshold: meta.threshold,
-      ...visibleSize(meta.image),
-    }));
     lane.assign({ kind: 'run', items }, (answer) => {
+      this.#decodingBytes -= cost;
+      for (const { bytes } of encoded) this.#host.releaseBytes(bytes);
       this.#finishBatch(batch, answer);
     });
-    return true;
   }
 
   #finishBatch(batch: readonly Item[], answer: LaneAnswer): void {
     if (answer.kind !== 'ran') throw new Error(`a lane answered a batch with ${answer.kind}`);
-    const { inferMs, postMs, results } = answer;
+    const { batchSize, inferMs, postMs, results } = answer;
     const outcomes = batch.map((item, index): ItemOutcome => {
       this.#forget(item);
       const { id } = item.meta;
-      const result = results[index] ?? MISSING_RESULT;
+      const { decodeMs, result } = results[index] ?? MISSING_RESULT;
       if ('code' in result) return { id, error: result };
-      const { decodeMs, queueMs } = item;
-      return { id, detections: result, timings: { decodeMs, queueMs, inferMs, postMs } };
+      const timings = {
+        decodeMs: item.decodeMs + decodeMs,
+        queueMs: item.queueMs,
+        inferMs,
+        postMs,
+      };
+      return { id, detections: result, timings };
     });
     // The lane gets its next task before the results are written out.
     this.#assignWork();
-    this.#host.report({ batchSize: batch.length, items: outcomes });
+    this.#host.report(batchSize > 0 ? { batchSize, items: outcomes } : { items: outcomes });
   }
 
   #startDecode(lane: Lane): boolean {
     const [item] = this.#queued;
     const slot = this.#freeSlots.at(-1);
     if (item === undefined || slot === undefined) return false;
-    const cost = estimateDecodeBytes(item.meta.image);
+    const cost = decodeCost(item);
     // One picture may always be decoded, however large: it was admitted.
     if (this.#decodingBytes > 0 && this.#decodingBytes + cost > this.#config.maxDecodeBytes) {
       return false;
@@ -158,7 +192,8 @@ export class Batcher {
     item.state = 'decoding';
     item.slot = slot;
     item.queueMs += this.#host.now() - item.waitingSince;
-    lane.assign({ kind: 'decode', bytes: item.bytes, image: item.meta.image, slot }, (answer) => {
+    const source = { bytes: item.bytes, image: item.meta.image };
+    lane.assign({ kind: 'decode', source, slot }, (answer) => {
       this.#decodingBytes -= cost;
       this.#finishDecode(item, answer);
     });
@@ -207,7 +242,11 @@ export class Batcher {
   }
 }
 
-const MISSING_RESULT: PublicError = {
-  code: 'internal_error',
-  detail: 'The model gave no result for this image.',
+function decodeCost({ meta }: Item): number {
+  return estimateDecodeBytes(meta.image);
+}
+
+const MISSING_RESULT: RunResult = {
+  decodeMs: 0,
+  result: { code: 'internal_error', detail: 'The model gave no result for this image.' },
 };

@@ -3,8 +3,9 @@ import type { ItemMeta } from '../engine/messages.js';
 /**
  * One image on its way through the engine.
  *
- *     queued ──▶ decoding ──▶ ready ──▶ running ──▶ (answered and forgotten)
- *        └──────────┴───────────┴──▶ dropped, when cancelled or expired before it runs
+ *       ┌──────────── a free session decodes it itself ─────────┐
+ *     queued ──▶ decoding ──▶ ready ──▶ running ◀───────────────┘
+ *        └──────────────────────┴──▶ dropped, when cancelled or expired before it runs
  */
 export interface Item {
   readonly meta: ItemMeta;

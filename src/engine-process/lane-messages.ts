@@ -6,27 +6,37 @@ import type { ImageInfo } from '../image/info.js';
 
 export interface LaneConfig {
   readonly engine: EngineConfig;
+  /** Without one, a lane only decodes. */
+  readonly hasSession: boolean;
   /** Room for `engine.maxItems` decoded pictures, shared by all lanes. */
   readonly slots: SharedArrayBuffer;
   /** One lane proves at start-up that only the wanted image loaders are open. */
   readonly provesLoaders: boolean;
 }
 
-export interface DecodeTask {
-  readonly kind: 'decode';
+/** A picture that is still compressed. */
+export interface Encoded {
   /** Shared with the main thread, which reuses it when the lane has answered. */
   readonly bytes: Uint8Array;
   readonly image: ImageInfo;
+}
+
+/** Decode a picture into a slot, for whichever lane will run it. */
+export interface DecodeTask {
+  readonly kind: 'decode';
+  readonly source: Encoded;
   readonly slot: number;
 }
 
+/** Run a batch, after decoding those pictures of it that are not decoded yet. */
 export interface RunTask {
   readonly kind: 'run';
   readonly items: readonly RunItem[];
 }
 
 export interface RunItem {
-  readonly slot: number;
+  /** The slot with its pixels, or the file. */
+  readonly source: number | Encoded;
   readonly threshold: number;
   readonly width: number;
   readonly height: number;
@@ -39,14 +49,22 @@ export interface PublicError {
   readonly detail: string;
 }
 
+export interface RunResult {
+  /** 0 for a picture that was decoded before. */
+  readonly decodeMs: number;
+  readonly result: readonly Detection[] | PublicError;
+}
+
 export type LaneAnswer =
   | { readonly kind: 'ready'; readonly provider: string }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'decoded'; readonly ms: number; readonly error?: PublicError }
   | {
       readonly kind: 'ran';
+      /** Pictures that really ran together: those that could be decoded. */
+      readonly batchSize: number;
       readonly inferMs: number;
       readonly postMs: number;
       /** In the order of the task's items. */
-      readonly results: readonly (readonly Detection[] | PublicError)[];
+      readonly results: readonly RunResult[];
     };

@@ -80,10 +80,11 @@ async function configure(config: EngineConfig): Promise<void> {
   const slots = new SharedArrayBuffer(
     config.maxItems * config.input.width * config.input.height * 3,
   );
-  const lanes = Array.from(
-    { length: config.plan.sessions },
-    (_, index) => new WorkerLane({ engine: config, slots, provesLoaders: index === 0 }, fail),
-  );
+  const lanes = Array.from({ length: config.plan.sessions + config.decodeLanes }, (_, index) => {
+    const hasSession = index < config.plan.sessions;
+    const provesLoaders = index === 0;
+    return new WorkerLane({ engine: config, hasSession, slots, provesLoaders }, fail);
+  });
   const [first] = await Promise.all(lanes.map((lane) => lane.start()));
 
   batcher = new Batcher(config, {

@@ -10,6 +10,8 @@ export async function loadOnnx(config: EngineConfig): Promise<Runtime> {
     executionProviders: ['cpu'],
     graphOptimizationLevel: 'all',
     executionMode: 'sequential',
+    // A pattern per batch size would hold the memory of each; without, they share it. Same speed.
+    enableMemPattern: false,
     intraOpNumThreads: config.plan.threads,
     interOpNumThreads: 1,
     // A spinning thread takes the core that decoding or the HTTP process needs.

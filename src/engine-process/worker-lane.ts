@@ -5,12 +5,14 @@ import type { LaneAnswer, LaneConfig, LaneTask } from './lane-messages.js';
 /** A lane on a real worker thread. */
 export class WorkerLane implements Lane {
   readonly #worker: Worker;
+  readonly hasSession: boolean;
   #onAnswer: ((answer: LaneAnswer) => void) | undefined;
   /** When the running task began. */
   busySince: number | undefined;
 
   /** @param onDeath the thread is gone; nothing it held can be trusted any more */
   constructor(config: LaneConfig, onDeath: (reason: string) => void) {
+    this.hasSession = config.hasSession;
     this.#worker = new Worker(new URL('./lane.js', import.meta.url), { workerData: config });
     this.#worker.on('message', (answer: LaneAnswer) => {
       const callback = this.#onAnswer;

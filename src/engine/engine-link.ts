@@ -31,7 +31,9 @@ export class EngineLink {
     this.#events = events;
     // Built code in either case: worker threads and children cannot be started from TypeScript.
     const entry = fileURLToPath(new URL('../../dist/engine-process/main.js', import.meta.url));
-    this.#child = spawn(process.execPath, ['--enable-source-maps', entry], {
+    // Lanes make little garbage, so a small young generation costs nothing and saves memory.
+    const flags = ['--enable-source-maps', '--max-semi-space-size=1'];
+    this.#child = spawn(process.execPath, [...flags, entry], {
       stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
       env: engineEnvironment(),
     });

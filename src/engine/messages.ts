@@ -24,6 +24,8 @@ export interface EngineConfig {
   readonly labels: readonly string[];
   readonly input: { readonly width: number; readonly height: number };
   readonly plan: Plan;
+  /** Threads that only decode, beside those with a session. */
+  readonly decodeLanes: number;
   readonly batching: BatchingMode;
   readonly windowMs: number;
   /** Items that can be decoded or waiting for a session at the same time. */

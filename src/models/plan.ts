@@ -5,10 +5,16 @@ import type { Plan } from '../engine/messages.js';
 
 /** Each session holds the weights again; beyond this, threads are the better use of cores. */
 const MAX_AUTO_SESSIONS = 8;
-const AUTO_MAX_BATCH = 8;
+/**
+ * On a CPU a batch computes no faster than its images one by one, but two at a time halve the
+ * messages and wake-ups around them. Larger ones only take more memory.
+ */
+const AUTO_MAX_BATCH = 2;
 
 export interface ServingPlan extends Plan {
   readonly maxConcurrent: number;
+  /** Cores beyond the sessions help by decoding. */
+  readonly decodeLanes: number;
   /** One sentence for the banner and `/models`. */
   readonly why: string;
 }
@@ -31,7 +37,8 @@ export function planFor(settings: ModelSettings, cores: number): ServingPlan {
   );
   const from = byHand.length === 0 ? '' : `; ${byHand.join(', ')} set by hand`;
   const why = `${String(cores)} cores, shared out over ${String(sessions)} sessions${from}`;
-  return { sessions, threads, maxBatch, maxConcurrent, why };
+  const decodeLanes = Math.max(0, cores - sessions);
+  return { sessions, threads, maxBatch, maxConcurrent, decodeLanes, why };
 }
 
 /** The cores this process may really use: a container's CPU quota counts, too. */

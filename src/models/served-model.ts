@@ -82,7 +82,7 @@ export class ServedModel {
 
   #engineConfig(config: Config): EngineConfig {
     const { manifest, modelPath } = this.package;
-    const { sessions, threads, maxBatch, maxConcurrent } = this.plan;
+    const { sessions, threads, maxBatch, maxConcurrent, decodeLanes } = this.plan;
     return {
       modelPath,
       runtime: manifest.runtime ?? 'onnx',
@@ -90,6 +90,7 @@ export class ServedModel {
       labels: manifest.labels,
       input: manifest.input,
       plan: { sessions, threads, maxBatch },
+      decodeLanes,
       batching: this.settings.batching,
       windowMs: this.settings.window_ms,
       maxItems: maxConcurrent,

@@ -1,5 +1,5 @@
+import { createRequire } from 'node:module';
 import { destination, type Logger, pino } from 'pino';
-import { PinoPretty } from 'pino-pretty';
 import type { Config } from '../config/schema.js';
 
 export type Log = Pick<Logger, 'error' | 'warn' | 'info' | 'debug'>;
@@ -18,6 +18,9 @@ export function createLog(config: Pick<Config, 'log_level' | 'log_format'>): Log
       destination({ fd: 1, sync: true }),
     );
   }
+  // Loaded only here: a server that logs JSON does without its memory and start-up time.
+  const require = createRequire(import.meta.url);
+  const { PinoPretty } = require('pino-pretty') as typeof import('pino-pretty');
   return pino(
     options,
     PinoPretty({ colorize: process.stdout.isTTY, translateTime: 'SYS:HH:MM:ss.l', sync: true }),

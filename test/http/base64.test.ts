@@ -50,7 +50,8 @@ describe('decodeBase64', () => {
 
   it('refuses every text that is not the one encoding of its bytes', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 40 }), (text) => {
+      fc.property(fc.uint8Array({ minLength: 1, maxLength: 40 }), (bytes) => {
+        const text = Buffer.from(bytes).toString('latin1');
         const canonical = Buffer.from(text, 'base64').toString('base64');
         fc.pre(canonical !== text);
         expect(() => decode(text)).toThrow();

@@ -82,7 +82,7 @@ describe('the bundled model', () => {
   it('hands out a few kilobytes per picture', async () => {
     const outputs = await run([SAMPLE_INPUTS[0]?.pixels() ?? new Uint8Array()]);
     const bytes = Object.values(outputs).reduce(
-      (sum, value) => sum + ((value).data as Float32Array).byteLength,
+      (sum, value) => sum + (value.data as Float32Array).byteLength,
       0,
     );
     expect(bytes).toBeLessThan(4096);
