@@ -18,8 +18,9 @@ export async function serve(args: string[]): Promise<void> {
   }
   const config = readConfig(parsed);
   const log = createLog(config);
+  const setServer = handleSignals(log);
   const server = await startServer(config, log);
-  handleSignals(server, log);
+  setServer(server);
   if (isPretty(config.log_format)) console.log(banner(server));
   else log.info(listeningLine(server), 'listening');
 }

@@ -3,15 +3,18 @@ import type { Log } from '../telemetry/log.js';
 
 /**
  * SIGTERM and Ctrl-C drain. A second SIGTERM changes nothing, since orchestrators repeat it; a
- * second Ctrl-C is a person who does not want to wait.
+ * second Ctrl-C is a person who does not want to wait. The result takes the server once it serves.
  */
-export function handleSignals(server: ShoalServer, log: Log): void {
+export function handleSignals(log: Log): (server: ShoalServer) => void {
+  let server: ShoalServer | undefined;
   let isDraining = false;
   const handle = (signal: NodeJS.Signals): void => {
     if (isDraining) {
       if (signal === 'SIGINT') process.exit(130);
       return;
     }
+    // Nothing is served yet, so there is nothing to finish; engines notice and end.
+    if (server === undefined) process.exit(0);
     isDraining = true;
     log.info({ signal }, 'draining');
     server.drain().then(
@@ -27,4 +30,7 @@ export function handleSignals(server: ShoalServer, log: Log): void {
     );
   };
   process.on('SIGTERM', handle).on('SIGINT', handle);
+  return (started) => {
+    server = started;
+  };
 }

@@ -42,7 +42,12 @@ export class EngineLink {
       this.#handle(frame);
     });
     this.#socket.on('data', (chunk: Buffer) => {
-      reader.push(chunk);
+      try {
+        reader.push(chunk);
+      } catch (error) {
+        // Whatever an engine sends, it must not take the server with it.
+        this.kill(`it sent what is not a frame: ${(error as Error).message}`);
+      }
     });
     // Writing to an engine that has just died is expected; 'exit' tells the rest.
     this.#socket.on('error', () => undefined);

@@ -93,6 +93,8 @@ function setGauges(model: ServedModel, metrics: Metrics): void {
   metrics.set('shoal_queue_depth', labels, gate.waiting);
   metrics.set('shoal_in_flight', labels, gate.inFlight);
   metrics.set('shoal_engine_memory_bytes', labels, engine.rssBytes);
-  const provider = engine.provider ?? 'none';
-  metrics.set('shoal_engine_up', { ...labels, provider }, engine.isReady ? 1 : 0);
+  if (engine.provider !== undefined) {
+    const { provider } = engine;
+    metrics.set('shoal_engine_up', { ...labels, provider }, engine.isReady ? 1 : 0);
+  }
 }

@@ -64,8 +64,7 @@ export class TestServer {
   }
 
   enginePids(): number[] {
-    const tasks = `/proc/${String(this.pid)}/task/${String(this.pid)}/children`;
-    return readFileSync(tasks, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+    return childrenOf(this.pid);
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -123,6 +122,11 @@ export async function runToEnd(
     child.once('close', resolve);
   });
   return { code, stdout, stderr, ms: performance.now() - started };
+}
+
+export function childrenOf(pid: number): number[] {
+  const tasks = `/proc/${String(pid)}/task/${String(pid)}/children`;
+  return readFileSync(tasks, 'utf8').trim().split(' ').filter(Boolean).map(Number);
 }
 
 /** A folder with stub models; `options` say how each behaves. */

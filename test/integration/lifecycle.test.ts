@@ -6,7 +6,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { GREEN, solidPng } from '../helpers/pictures.js';
-import { isAlive, runToEnd, stubModels, TestServer, until } from '../helpers/server.js';
+import {
+  childrenOf,
+  isAlive,
+  runCli,
+  runToEnd,
+  stubModels,
+  TestServer,
+  until,
+} from '../helpers/server.js';
 
 describe('shutdown', () => {
   let server: TestServer;
@@ -109,6 +117,18 @@ describe('shutdown', () => {
     server.signal('SIGINT');
     expect((await server.exit).code).toBe(130);
     expect(await also).toBe('lost');
+  });
+
+  it('during start-up ends at once, and the engine with it', async () => {
+    const child = runCli(['serve', '--port', '0']);
+    const exit = new Promise((resolve) => child.once('exit', resolve));
+    const engines = (): number[] => childrenOf(child.pid as number);
+    await until(() => engines().length === 1);
+    const [engine] = engines();
+    child.kill('SIGTERM');
+    expect(await exit).toBe(0);
+    await until(() => !isAlive(engine as number));
+    server = await TestServer.start([stubModels({ one: {} })]);
   });
 
   it('by SIGKILL leaves nothing behind', async () => {
