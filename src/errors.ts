@@ -12,6 +12,7 @@ export const ERRORS = {
   unauthorized: { status: 401, title: 'An API key is required' },
   not_found: { status: 404, title: 'There is no such route' },
   model_not_found: { status: 404, title: 'There is no such model' },
+  method_not_allowed: { status: 405, title: 'The route takes another method' },
   request_timeout: { status: 408, title: 'The request arrived too slowly' },
   body_too_large: { status: 413, title: 'The body is too large' },
   image_too_large: { status: 413, title: 'The image has too many pixels' },

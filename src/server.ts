@@ -11,6 +11,8 @@ import { Metrics } from './telemetry/metrics.js';
 /** A running server. */
 export interface ShoalServer {
   readonly url: string;
+  /** Whether clients must send an API key. */
+  readonly needsKey: boolean;
   readonly app: FastifyInstance;
   readonly models: ModelRegistry;
   /** Finishes what is in flight, then ends. Resolves with the number of requests cut off. */
@@ -43,6 +45,7 @@ export async function startServer(config: Config, log: Log): Promise<ShoalServer
 
   return {
     url: urlOf(app.server.address() as AddressInfo),
+    needsKey: config.api_keys.length > 0,
     app,
     models,
     async drain() {

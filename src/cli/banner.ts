@@ -12,7 +12,7 @@ export function banner(server: ShoalServer): string {
   const models = server.models.all.map((model) => `  model   ${describe(model)}`);
   return [
     '',
-    `  shoal ${VERSION} listens on ${server.url}  (API docs: ${server.url}/docs)`,
+    `  shoal ${VERSION} listens on ${server.url}  (API docs: ${reachable(server.url)}/docs)`,
     ...models,
     '',
     '  Try it:',
@@ -32,16 +32,26 @@ export function listeningLine(server: ShoalServer): Record<string, unknown> {
 }
 
 function describe({ name, plan, engine, settings }: ServedModel): string {
-  const { sessions, threads, maxBatch } = plan;
-  const window = settings.batching === 'fixed' ? `, window ${String(settings.window_ms)} ms` : '';
+  const window = settings.batching === 'fixed' ? ` after ${String(settings.window_ms)} ms` : '';
   return (
-    `${name} on ${engine.provider ?? 'none'}: ${String(sessions)} session(s) × ` +
-    `${String(threads)} thread(s), batches of up to ${String(maxBatch)} (${settings.batching}${window}); ${plan.why}`
+    `${name} on ${engine.provider ?? 'none'}: ${count(plan.sessions, 'session')} of ` +
+    `${count(plan.threads, 'thread')}, up to ${count(plan.maxBatch, 'image')} at a time${window} ` +
+    `(${plan.why})`
   );
 }
 
-function tryLine({ url }: ShoalServer): string {
+function count(number: number, thing: string): string {
+  return `${String(number)} ${thing}${number === 1 ? '' : 's'}`;
+}
+
+function tryLine({ url, needsKey }: ShoalServer): string {
   const path = relative(process.cwd(), EXAMPLE);
   const image = existsSync(EXAMPLE) ? (path.startsWith('..') ? EXAMPLE : path) : 'photo.jpg';
-  return `curl -F image=@${image} ${url}/predict`;
+  const key = needsKey ? '-H "X-API-Key: …" ' : '';
+  return `curl ${key}-F image=@${image} ${reachable(url)}/predict`;
+}
+
+/** An address that means "all" is not one to connect to. */
+function reachable(url: string): string {
+  return url.replace(/\/\/(0\.0\.0\.0|\[::\])/, '//localhost');
 }

@@ -21,7 +21,14 @@ export async function runCommand([name = '--help', ...args]: string[]): Promise<
 }
 
 function oneLine(error: unknown): string {
-  const { code, message, port } = error as NodeJS.ErrnoException & { port?: number };
+  const { code, message, port, address } = error as NodeJS.ErrnoException & {
+    port?: number;
+    address?: string;
+  };
   if (code === 'EADDRINUSE') return `port ${String(port)} is in use; choose another with --port`;
+  if (code === 'EACCES') return `port ${String(port)} needs more rights; choose one above 1023`;
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+    return `this machine has no address ${String(address)}; choose another with --host`;
+  }
   return message.replaceAll(/\s*\n\s*/g, ' ');
 }

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { readEnvironment } from '../config/environment.js';
-import { ConfigError, loadConfig } from '../config/load.js';
+import { closestTo, ConfigError, loadConfig } from '../config/load.js';
 import { OPTIONS } from '../config/options.js';
 import type { Config } from '../config/schema.js';
 import { startServer } from '../server.js';
@@ -47,18 +47,31 @@ export function parseServeArgs(args: string[]): ServeArgs | 'help' {
       options: { ...options, config: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
     });
   } catch (error) {
-    const [sentence = ''] = (error as Error).message.split(/\. |\n/);
-    throw new ConfigError(`${sentence}; see shoal serve --help`);
+    throw usageError(error as Error);
   }
   const { help, config: file, ...values } = parsed.values as Record<string, string | boolean>;
   if (help === true) return 'help';
+  const [path] = parsed.positionals;
+  if (path !== undefined && /^(\d+|serve)$/.test(path)) {
+    throw new ConfigError(
+      `"${path}" is not a model; with npm, options follow two dashes: npm start -- --port 9000`,
+    );
+  }
   if (parsed.positionals.length > 1) {
     throw new ConfigError('give one model or one folder of models; see shoal serve --help');
   }
   const flags = Object.fromEntries(
     Object.entries(values).map(([flag, value]) => [flag.replaceAll('-', '_'), value]),
   );
-  return { flags, file: file as string | undefined, path: parsed.positionals[0] };
+  return { flags, file: file as string | undefined, path };
+}
+
+function usageError(error: Error): ConfigError {
+  const [sentence = ''] = error.message.split(/\. |\n/);
+  const flag = /'--([\w-]+)/.exec(sentence)?.[1] ?? '';
+  const close = closestTo(flag, ['config', 'help', ...OPTIONS.map((option) => option.flag)]);
+  const hint = close === undefined || close === flag ? '' : `, did you mean --${close}?`;
+  return new ConfigError(`${sentence}${hint}; --help lists all`);
 }
 
 function readConfig({ flags, file, path }: ServeArgs): Config {

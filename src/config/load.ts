@@ -98,11 +98,15 @@ function fromFlags(flags: ConfigSources['flags']): Layer {
 }
 
 function unknownKey(key: string, source: string): ConfigError {
-  const close = OPTIONS.map((option) => (key.startsWith('SHOAL_') ? option.env : option.key)).find(
-    (name) => distance(name.toLowerCase(), key.toLowerCase()) <= 2,
-  );
+  const names = OPTIONS.map((option) => (key.startsWith('SHOAL_') ? option.env : option.key));
+  const close = closestTo(key, names);
   const hint = close === undefined ? '' : `; did you mean "${close}"?`;
   return new ConfigError(`unknown setting "${key}" in ${source}${hint}`);
+}
+
+/** For "did you mean": the name that differs by two letters at most. */
+export function closestTo(name: string, names: readonly string[]): string | undefined {
+  return names.find((known) => distance(known.toLowerCase(), name.toLowerCase()) <= 2);
 }
 
 function firstError(merged: Layer, layers: readonly (readonly [string, Layer])[]): ConfigError {
@@ -113,7 +117,10 @@ function firstError(merged: Layer, layers: readonly (readonly [string, Layer])[]
   const option = OPTIONS.find((candidate) => candidate.key === key);
   const expected =
     option === undefined || rest.length > 0 ? message : `must be ${option.placeholder}`;
-  const got = option?.key === 'api_keys' ? '' : `, got ${JSON.stringify(merged[key])}`;
+  if (option?.key === 'api_keys') {
+    return new ConfigError(`every API key must have at least 8 characters (from ${source})`);
+  }
+  const got = `, got ${JSON.stringify(merged[key])}`;
   const path = [key, ...rest].join('.');
   return new ConfigError(`"${path}" ${expected}${got} (from ${source})`);
 }
@@ -134,7 +141,7 @@ export function isLoopback(host: string): boolean {
   return isIP(host) === 4 && host.startsWith('127.');
 }
 
-/** Levenshtein distance, for "did you mean". */
+/** Levenshtein distance. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {

@@ -67,7 +67,6 @@ export class Batcher {
       cancelled: false,
       slot: -1,
       decodeMs: 0,
-      queueMs: 0,
       waitingSince: now,
     };
     this.#items.set(meta.id, item);
@@ -119,7 +118,7 @@ export class Batcher {
       });
     }
     if (decision.kind !== 'run') return false;
-    this.#run(lane, source.splice(0, this.#affordable(source, decision.size)), now);
+    this.#run(lane, source.splice(0, this.#affordable(source, decision.size)));
     return true;
   }
 
@@ -136,7 +135,7 @@ export class Batcher {
     return count;
   }
 
-  #run(lane: Lane, batch: readonly Item[], now: number): void {
+  #run(lane: Lane, batch: readonly Item[]): void {
     const encoded = batch.filter(({ state }) => state === 'queued');
     const cost = encoded.reduce((sum, item) => sum + decodeCost(item), 0);
     this.#decodingBytes += cost;
@@ -145,10 +144,7 @@ export class Batcher {
       threshold: meta.threshold,
       ...visibleSize(meta.image),
     }));
-    for (const item of batch) {
-      item.state = 'running';
-      item.queueMs += now - item.waitingSince;
-    }
+    for (const item of batch) item.state = 'running';
     lane.assign({ kind: 'run', items }, (answer) => {
       this.#decodingBytes -= cost;
       for (const { bytes } of encoded) this.#host.releaseBytes(bytes);
@@ -164,12 +160,7 @@ export class Batcher {
       const { id } = item.meta;
       const { decodeMs, result } = results[index] ?? MISSING_RESULT;
       if ('code' in result) return { id, error: result };
-      const timings = {
-        decodeMs: item.decodeMs + decodeMs,
-        queueMs: item.queueMs,
-        inferMs,
-        postMs,
-      };
+      const timings = { decodeMs: item.decodeMs + decodeMs, inferMs, postMs };
       return { id, detections: result, timings };
     });
     // The lane gets its next task before the results are written out.
@@ -191,7 +182,6 @@ export class Batcher {
     this.#decodingBytes += cost;
     item.state = 'decoding';
     item.slot = slot;
-    item.queueMs += this.#host.now() - item.waitingSince;
     const source = { bytes: item.bytes, image: item.meta.image };
     lane.assign({ kind: 'decode', source, slot }, (answer) => {
       this.#decodingBytes -= cost;

@@ -18,9 +18,7 @@ export interface Item {
   /** Where its pixels lie, from the moment decoding starts. */
   slot: number;
   decodeMs: number;
-  /** Time spent waiting: for a decoder, then for a session. */
-  queueMs: number;
-  /** When the current wait began. */
+  /** When the current wait, for a decoder or for a session, began. */
   waitingSince: number;
 }
 

@@ -110,6 +110,8 @@ async function configure(config: EngineConfig): Promise<void> {
   socket.write(encodeFrameHead(FRAME.ready, ready));
 }
 
+// Ctrl-C reaches the whole process group; the server decides when its engines end.
+process.on('SIGINT', () => undefined).on('SIGTERM', () => undefined);
 socket.on('close', endNow).on('error', endNow).on('end', endNow);
 const hello: Hello = { version: WIRE_VERSION };
 socket.write(encodeFrameHead(FRAME.hello, hello));

@@ -60,8 +60,6 @@ export interface CancelMeta {
 
 export interface ItemTimings {
   readonly decodeMs: number;
-  /** From decoded (or received, while it waited for a decoder) to the start of its batch. */
-  readonly queueMs: number;
   readonly inferMs: number;
   readonly postMs: number;
 }

@@ -9,6 +9,7 @@ import type { Metrics } from '../telemetry/metrics.js';
 import { KeyRing } from './auth.js';
 import { createContext } from './context.js';
 import type { Lifecycle } from './lifecycle.js';
+import { answerUnknownRoutes } from './not-found.js';
 import { observeRequests, requestIdOf } from './observe.js';
 import { openApiRoutes } from './openapi.js';
 import { answerClientError, sendProblem } from './problems.js';
@@ -70,9 +71,7 @@ export async function createApp(dependencies: AppDependencies): Promise<FastifyI
   app.setErrorHandler((error, request, reply) => {
     sendProblem(error, request, reply, log);
   });
-  app.setNotFoundHandler((request) => {
-    throw new ShoalError('not_found', `There is no ${request.method} route here; see GET /docs.`);
-  });
+  answerUnknownRoutes(app);
   app.removeAllContentTypeParsers();
 
   await openApiRoutes(app);

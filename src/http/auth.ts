@@ -34,7 +34,15 @@ function digest(key: string): Buffer {
 }
 
 function sentKey(headers: IncomingHttpHeaders): string | undefined {
-  const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+  const [, scheme = '', value = ''] =
+    /^(Bearer|Basic) +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
+  if (scheme.toLowerCase() === 'bearer') return value;
+  // A browser asks its user for a name, which is ignored, and a password, which is the key. That
+  // is the only way to open /docs where keys are needed.
+  if (scheme !== '')
+    return Buffer.from(value, 'base64')
+      .toString('utf8')
+      .replace(/^[^:]*:/, '');
   const header = headers['x-api-key'];
-  return bearer ?? (typeof header === 'string' ? header : undefined);
+  return typeof header === 'string' ? header : undefined;
 }

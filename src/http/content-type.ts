@@ -21,7 +21,8 @@ export function parseContentType(header: string | undefined): BodyForm {
       return { kind: 'image' };
     case 'application/x-www-form-urlencoded':
       throw unsupported(
-        'That is what curl -d says by default; add -H "Content-Type: application/json".',
+        'application/x-www-form-urlencoded is what curl says when it is not told: for JSON add ' +
+          '-H "Content-Type: application/json", for a file use -F image=@photo.jpg.',
       );
     default:
       if (/^image\//i.test(type)) return { kind: 'image' };

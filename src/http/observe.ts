@@ -51,6 +51,7 @@ export function observeRequests(
         route: request.routeOptions.url ?? 'unknown',
         status: reply.raw.writableFinished ? reply.statusCode : 499,
         totalMs: performance.now() - context.startedAt,
+        endedAt: Date.now(),
         isProbe: request.routeOptions.config.isPublic === true,
       });
     });

@@ -23,6 +23,11 @@ const PROBLEM = {
   content: { 'application/problem+json': { schema: ProblemResponse } },
 };
 
+/** No `upgrade-insecure-requests`, with which the page stays empty on a plain HTTP address. */
+const CONTENT_POLICY =
+  "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; " +
+  "object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
+
 /** `GET /openapi.json` and the page `GET /docs`, from the schemas that validate. */
 export async function openApiRoutes(app: FastifyInstance): Promise<void> {
   await app.register(swagger, {
@@ -43,17 +48,19 @@ export async function openApiRoutes(app: FastifyInstance): Promise<void> {
       },
       security: [{}, { bearer: [] }, { apiKey: [] }],
     },
-    transform: ({ schema, url }) => {
+    transform: ({ schema, url, route }) => {
       const shown = schema as Record<string, unknown> & { response?: object };
       const response = { ...shown.response, default: PROBLEM };
       const input = url.endsWith('/predict') ? PREDICT_INPUT : {};
-      return { schema: { ...shown, ...input, response }, url };
+      const security = route.config?.isPublic === true ? { security: [] } : {};
+      return { schema: { ...shown, ...input, ...security, response }, url };
     },
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     uiConfig: { docExpansion: 'list', tryItOutEnabled: true },
-    staticCSP: true,
+    theme: { title: 'Shoal API' },
+    staticCSP: CONTENT_POLICY,
   });
   app.route({
     method: 'GET',

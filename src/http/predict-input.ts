@@ -55,6 +55,8 @@ function readForm(
     case 'json': {
       const { rest, image } = parseJsonBody(joinForNow(body));
       if (image === undefined) {
+        const others = Object.entries(rest).filter(([key]) => key !== 'image_b64');
+        checkOptions(Object.fromEntries(others));
         throw new ShoalError('invalid_request', '"image_b64" must be a string of base64.');
       }
       return { image: [decodeBase64(image, maxImageBytes)], options: rest };
@@ -92,6 +94,7 @@ function checkOptions(value: Readonly<Record<string, unknown>>): PredictOptions 
     'invalid_request',
     unknown === undefined
       ? '"confidence_threshold" must be a number from 0 to 1.'
-      : `There is no field ${JSON.stringify(unknown.slice(0, 64))}; known are image and confidence_threshold.`,
+      : `There is no field ${JSON.stringify(unknown.slice(0, 64))}. Besides the image ` +
+          '("image_b64" in JSON, "image" in a form) there is "confidence_threshold".',
   );
 }

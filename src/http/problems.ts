@@ -28,7 +28,8 @@ export function sendProblem(
   if (shown.retryAfterSeconds !== undefined) {
     void reply.header('retry-after', String(shown.retryAfterSeconds));
   }
-  if (shown.code === 'unauthorized') void reply.header('www-authenticate', 'Bearer');
+  if (shown.code === 'unauthorized')
+    void reply.header('www-authenticate', 'Basic realm="shoal", Bearer');
   void reply
     .code(shown.status)
     .type(PROBLEM_TYPE)

@@ -1,4 +1,4 @@
-import type { Log } from '../telemetry/log.js';
+import { type Log, logAt } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { RequestContext } from './context.js';
 
@@ -9,6 +9,7 @@ export interface RequestReport {
   readonly route: string;
   readonly status: number;
   readonly totalMs: number;
+  readonly endedAt: number;
   /** Health checks come every second and say little; they are logged only on `debug`. */
   readonly isProbe: boolean;
 }
@@ -44,7 +45,9 @@ export class ReportQueue {
     this.#reports = [];
     for (const report of reports) {
       recordMetrics(report, this.#metrics);
-      writeLine(report, this.#log);
+      logAt(report.endedAt, () => {
+        writeLine(report, this.#log);
+      });
     }
   }
 }
@@ -69,7 +72,8 @@ function writeLine(
   if (batchSize !== undefined) line['batch_size'] = batchSize;
   if (errorCode !== undefined) line['error'] = errorCode;
   if (isProbe) log.debug(line, 'request');
-  else if (status >= 500) log.error(line, 'request');
+  else if (status === 500) log.error(line, 'request');
+  else if (status === 503) log.warn(line, 'request');
   else log.info(line, 'request');
 }
 

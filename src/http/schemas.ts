@@ -8,7 +8,8 @@ export const DEFAULT_THRESHOLD = 0.5;
 const threshold = Type.Number({
   minimum: 0,
   maximum: 1,
-  description: `Detections below this confidence are left out. Default ${String(DEFAULT_THRESHOLD)}.`,
+  default: DEFAULT_THRESHOLD,
+  description: 'Detections below this confidence are left out.',
 });
 
 /** What a predict request says besides the image. */

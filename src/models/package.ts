@@ -40,7 +40,7 @@ export function readPackages(path: string): ModelPackage[] {
 }
 
 function readPackage(folder: string, file: string): ModelPackage {
-  const manifestPath = join(folder, MANIFEST_FILE);
+  const manifestPath = resolve(folder, MANIFEST_FILE);
   const modelPath = resolve(folder, file);
   for (const needed of [manifestPath, modelPath]) {
     if (!existsSync(needed)) throw new Error(`${needed} is missing`);

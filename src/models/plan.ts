@@ -35,8 +35,9 @@ export function planFor(settings: ModelSettings, cores: number): ServingPlan {
   const byHand = (['sessions', 'threads', 'max_batch', 'max_concurrent'] as const).filter(
     (key) => settings[key] !== 'auto',
   );
-  const from = byHand.length === 0 ? '' : `; ${byHand.join(', ')} set by hand`;
-  const why = `${String(cores)} cores, shared out over ${String(sessions)} sessions${from}`;
+  const from =
+    byHand.length === 0 ? 'planned' : `${byHand.join(', ')} set by hand, the rest planned`;
+  const why = `${from} for ${String(cores)} ${cores === 1 ? 'core' : 'cores'}`;
   const decodeLanes = Math.max(0, cores - sessions);
   return { sessions, threads, maxBatch, maxConcurrent, decodeLanes, why };
 }

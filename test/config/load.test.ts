@@ -72,7 +72,7 @@ describe('loadConfig', () => {
       { flags: { host: 'example.test' } },
       '--insecure',
     ],
-    ['a key that is too short', { environment: { SHOAL_API_KEYS: 'short' } }, 'api_keys'],
+    ['a key that is too short', { environment: { SHOAL_API_KEYS: 'short' } }, 'API key'],
     [
       'budgets that cannot work',
       { flags: { max_inflight_bytes: '20000000' } },

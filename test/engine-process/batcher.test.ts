@@ -120,7 +120,7 @@ describe('Batcher', () => {
       {
         id: 7,
         detections: [{ bbox: [7, 0, 0, 0] }],
-        timings: { decodeMs: 1, queueMs: 0, inferMs: 5 },
+        timings: { decodeMs: 1, inferMs: 5 },
       },
     ]);
     expect([batcher.size, state.released]).toEqual([0, 1]);

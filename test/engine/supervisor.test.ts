@@ -35,7 +35,7 @@ class FakeEngine {
     this.events.onReady({ provider: 'fake', loadMs: 1 });
   }
   finish(id: number): void {
-    const timings = { decodeMs: 1, queueMs: 1, inferMs: 1, postMs: 1 };
+    const timings = { decodeMs: 1, inferMs: 1, postMs: 1 };
     this.events.onResults({ batchSize: 1, items: [{ id, detections: [], timings }] });
   }
 }

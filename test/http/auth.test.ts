@@ -9,6 +9,7 @@ describe('KeyRing', () => {
     { authorization: 'Bearer first-key-1' },
     { authorization: 'bearer  second-key-2' },
     { 'x-api-key': 'second-key-2' },
+    { authorization: `Basic ${Buffer.from('anyone:first-key-1').toString('base64')}` },
   ])('lets %j in', (headers) => {
     expect(() => {
       ring.check(headers);
@@ -20,6 +21,7 @@ describe('KeyRing', () => {
     { authorization: '' },
     { authorization: 'first-key-1' },
     { authorization: 'Basic first-key-1' },
+    { authorization: `Basic ${Buffer.from('first-key-1:x').toString('base64')}` },
     { authorization: 'Bearer first-key' },
     { authorization: 'Bearer first-key-11' },
     { 'x-api-key': '' },

@@ -178,7 +178,9 @@ describe('bad input', () => {
   it('a URL that cannot be decoded is a problem, too', async () => {
     await expectProblem(await fetch(`${server.url}/models/%zz`), 400, 'malformed_request');
     await expectProblem(await fetch(`${server.url}/nothing`), 404, 'not_found');
-    await expectProblem(await fetch(`${server.url}/predict`), 404, 'not_found');
+    const wrongMethod = await fetch(`${server.url}/models/one/predict`);
+    expect(wrongMethod.headers.get('allow')).toBe('POST');
+    await expectProblem(wrongMethod, 405, 'method_not_allowed');
   });
 
   it.each(['0', '-1', '1.5', 'soon', '99999999', '1e3'])(

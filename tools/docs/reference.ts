@@ -56,6 +56,10 @@ A model package is a folder with \`model.onnx\` and \`shoal.json\`:
   "labels": ["person", "bicycle"]
 }
 \`\`\`
+
+The head \`ssd\` expects an input of uint8 \`[N, height, width, 3]\` (RGB) and the outputs \`boxes\`
+\`[N, K, 4]\` (x1, y1, x2, y2 in 0..1), \`scores\` \`[N, K]\` and \`classes\` \`[N, K]\` (int32, from 0),
+with a dynamic N.
 `;
 }
 

@@ -53,13 +53,17 @@ export function predictRoutes(app: FastifyInstance, dependencies: PredictDepende
     const received = performance.now();
     stagesMs.receive = received - context.startedAt;
     using watch = watchRequest(context, deadline);
+    let admitted = received;
     const answer = await model.predict(
       { image, info, threshold, deadline, cancellation: watch.cancellation },
       () => {
-        stagesMs.admit = performance.now() - received;
+        admitted = performance.now();
+        stagesMs.admit = admitted - received;
       },
     );
-    const { decodeMs, queueMs, inferMs, postMs } = answer.timings;
+    const { decodeMs, inferMs, postMs } = answer.timings;
+    // Whatever was neither computing nor admission was waiting: in the engine, or for one.
+    const queueMs = Math.max(0, performance.now() - admitted - decodeMs - inferMs - postMs);
     Object.assign(stagesMs, { decode: decodeMs, queue: queueMs, infer: inferMs, post: postMs });
     context.batchSize = answer.batchSize;
     void reply.type('application/json; charset=utf-8');
@@ -68,7 +72,7 @@ export function predictRoutes(app: FastifyInstance, dependencies: PredictDepende
       inference_ms: Number(inferMs.toFixed(2)),
     };
     // As text, since V8's own serializer is faster here than one generated from the schema.
-    return JSON.stringify(body);
+    return `${JSON.stringify(body)}\n`;
   }
 
   app.addContentTypeParser('*', (request, payload, done) => {
