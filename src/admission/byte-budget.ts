@@ -1,6 +1,17 @@
 import { ShoalError } from '../errors.js';
 
-/** Bounds the bytes of all requests that are being received or answered. */
+/** What one request holds of the budget. */
+export interface Reservation {
+  /** @throws when there is no room for as many bytes more */
+  grow(bytes: number): void;
+  /** Gives everything back; further calls do nothing. */
+  release(): void;
+}
+
+/**
+ * Bounds the bytes of all requests that are being received or answered. They are counted as they
+ * arrive: a client that only announces a large body keeps nobody else out.
+ */
 export class ByteBudget {
   readonly #maxBytes: number;
   #usedBytes = 0;
@@ -13,20 +24,31 @@ export class ByteBudget {
     return this.#usedBytes;
   }
 
-  /** Reserves room for a body before it is read. The returned function gives it back, once. */
-  reserve(bytes: number): () => void {
-    if (this.#usedBytes + bytes > this.#maxBytes) {
-      throw new ShoalError(
-        'memory_full',
-        'The server already holds as many request bytes as it may.',
-        { retryAfterSeconds: 1 },
-      );
-    }
-    this.#usedBytes += bytes;
-    let isHeld = true;
-    return () => {
-      if (isHeld) this.#usedBytes -= bytes;
-      isHeld = false;
+  /** @throws when a body of this size could not be taken now, so that it need not be read */
+  open(announcedBytes: number): Reservation {
+    this.#check(announcedBytes);
+    let held = 0;
+    let isOpen = true;
+    return {
+      grow: (bytes) => {
+        if (!isOpen) return;
+        this.#check(bytes);
+        held += bytes;
+        this.#usedBytes += bytes;
+      },
+      release: () => {
+        if (isOpen) this.#usedBytes -= held;
+        isOpen = false;
+      },
     };
+  }
+
+  #check(bytes: number): void {
+    if (this.#usedBytes + bytes <= this.#maxBytes) return;
+    throw new ShoalError(
+      'memory_full',
+      'The server already holds as many request bytes as it may.',
+      { retryAfterSeconds: 1 },
+    );
   }
 }

@@ -118,8 +118,9 @@ export class Batcher {
       });
     }
     if (decision.kind !== 'run') return false;
-    this.#run(lane, source.splice(0, this.#affordable(source, decision.size)));
-    return true;
+    const size = this.#affordable(source, decision.size);
+    if (size > 0) this.#run(lane, source.splice(0, size));
+    return size > 0;
   }
 
   /** How many of the next items may be decoded, given what is being decoded elsewhere. */
@@ -129,7 +130,9 @@ export class Batcher {
     let count = 0;
     while (count < wanted) {
       cost += decodeCost(source[count] as Item);
-      if (count > 0 && cost > this.#config.maxDecodeBytes) break;
+      // One picture may always be decoded, however large: it was admitted.
+      const isOnly = count === 0 && this.#decodingBytes === 0;
+      if (!isOnly && cost > this.#config.maxDecodeBytes) break;
       count++;
     }
     return count;
@@ -173,7 +176,6 @@ export class Batcher {
     const slot = this.#freeSlots.at(-1);
     if (item === undefined || slot === undefined) return false;
     const cost = decodeCost(item);
-    // One picture may always be decoded, however large: it was admitted.
     if (this.#decodingBytes > 0 && this.#decodingBytes + cost > this.#config.maxDecodeBytes) {
       return false;
     }

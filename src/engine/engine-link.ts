@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import type { Duplex } from 'node:stream';
+import { type Duplex, PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { engineEnvironment } from '../config/environment.js';
 import type { EngineConfig, Failed, Hello, ItemMeta, Pong, Ready, Results } from './messages.js';
@@ -37,7 +37,17 @@ export class EngineLink {
       stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
       env: engineEnvironment(),
     });
-    this.#socket = this.#child.stdio[3] as Duplex;
+    this.#child.on('error', (error) => {
+      this.#failure = error.message;
+      // Without a process id it was never started, and there will be no other event.
+      if (this.#child.pid === undefined) events.onEnd(error.message);
+    });
+    this.#child.on('close', (code, signal) => {
+      events.onEnd(this.#failure ?? `it ended with ${signal ?? `code ${String(code)}`}`);
+    });
+    // Not there when the process could not be started, whatever the typings say.
+    const socket = (this.#child.stdio as readonly unknown[] | undefined)?.[3];
+    this.#socket = socket === undefined || socket === null ? new PassThrough() : (socket as Duplex);
     const reader = new FrameReader((frame) => {
       this.#handle(frame);
     });
@@ -49,14 +59,8 @@ export class EngineLink {
         this.kill(`it sent what is not a frame: ${(error as Error).message}`);
       }
     });
-    // Writing to an engine that has just died is expected; 'exit' tells the rest.
+    // Writing to an engine that has just died is expected; 'close' tells the rest.
     this.#socket.on('error', () => undefined);
-    this.#child.on('error', (error) => {
-      this.#failure = error.message;
-    });
-    this.#child.on('close', (code, signal) => {
-      events.onEnd(this.#failure ?? `it ended with ${signal ?? `code ${String(code)}`}`);
-    });
   }
 
   get pid(): number | undefined {

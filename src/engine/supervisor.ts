@@ -37,25 +37,29 @@ export type EngineAnswer = Extract<ItemOutcome, { detections: unknown }> & { bat
 interface Pending {
   readonly id: number;
   readonly request: EngineRequest;
-  /** Engines that have been given this item. */
-  attempts: number;
+  /** It was in an engine that crashed. */
+  isSuspect: boolean;
   isSent: boolean;
   resolve(answer: EngineAnswer): void;
   reject(error: Error): void;
 }
 
 const PING_MS = 1000;
-/** An item may be in an engine that crashes because of its neighbour; twice is no accident. */
-const MAX_ATTEMPTS = 2;
 
 /**
  * Keeps one engine alive and gives it items. Items wait while it restarts; those that were inside
- * when it crashed are tried once more. Every submitted item is settled exactly once.
+ * when it crashed are suspects and are tried once more, each alone: if the engine crashes again, it
+ * is clear whose fault it was, and nobody else is affected. Every submitted item is settled
+ * exactly once.
  */
 export class EngineSupervisor {
   readonly #host: SupervisorHost;
   readonly #hangTimeoutMs: number;
   readonly #pending = new Map<number, Pending>();
+  /** The pending items, by where they are. */
+  readonly #fresh = new Set<Pending>();
+  readonly #suspects = new Set<Pending>();
+  readonly #sent = new Set<Pending>();
   #link: Link | undefined;
   #isReady = false;
   #isStopped = false;
@@ -107,18 +111,30 @@ export class EngineSupervisor {
   submit(request: EngineRequest): Promise<EngineAnswer> {
     return new Promise((resolve, reject) => {
       const id = this.#nextId++;
-      const pending = { id, request, attempts: 0, isSent: false, resolve, reject };
+      const pending = { id, request, isSuspect: false, isSent: false, resolve, reject };
       this.#pending.set(id, pending);
+      this.#fresh.add(pending);
       request.cancellation.listen((reason) => {
         this.#abandon(pending, reason);
       });
-      if (this.#isReady && this.#pending.has(id)) this.#send(pending);
+      this.#dispatch();
     });
   }
 
   #spawn(): void {
     this.#lastPongAt = performance.now();
-    this.#link = this.#host.spawn({
+    try {
+      this.#link = this.#host.spawn(this.#events());
+    } catch (error) {
+      // No memory or no descriptors: an engine that ended before it began.
+      setImmediate(() => {
+        this.#handleEnd((error as Error).message);
+      });
+    }
+  }
+
+  #events(): EngineEvents {
+    return {
       onReady: (ready) => {
         this.#handleReady(ready);
       },
@@ -132,7 +148,7 @@ export class EngineSupervisor {
       onEnd: (reason) => {
         this.#handleEnd(reason);
       },
-    });
+    };
   }
 
   #handleReady(ready: Ready): void {
@@ -151,7 +167,7 @@ export class EngineSupervisor {
     if (this.#settleStart === undefined) this.#host.onBackUp(ready.loadMs);
     this.#settleStart?.resolve(ready);
     this.#settleStart = undefined;
-    for (const pending of this.#pending.values()) this.#send(pending);
+    this.#dispatch();
   }
 
   /** A stopped or stuck main thread does not answer; a stuck lane is the engine's own watch. */
@@ -189,17 +205,44 @@ export class EngineSupervisor {
     for (const pending of [...this.#pending.values()]) {
       if (!pending.isSent) continue;
       pending.isSent = false;
-      if (pending.attempts >= MAX_ATTEMPTS) {
+      if (pending.isSuspect) {
         this.#reject(pending, 'The engine failed twice while it worked on this image.');
+      } else {
+        pending.isSuspect = true;
+        this.#suspects.add(pending);
       }
     }
+    this.#sent.clear();
+  }
+
+  /** Sends what may be sent now: one suspect alone, or everything when there is none. */
+  #dispatch(): void {
+    if (!this.#isReady) return;
+    const [suspect] = this.#suspects;
+    if (suspect !== undefined) {
+      if (this.#sent.size === 0) this.#send(suspect);
+      return;
+    }
+    const [first] = this.#sent;
+    if (first?.isSuspect === true) return;
+    for (const pending of this.#fresh) this.#send(pending);
+  }
+
+  /** Wherever it waits, it does so no longer. */
+  #forget(pending: Pending): boolean {
+    this.#fresh.delete(pending);
+    this.#suspects.delete(pending);
+    this.#sent.delete(pending);
+    return this.#pending.delete(pending.id);
   }
 
   #send(pending: Pending): void {
     const { id, request } = pending;
     const { threshold, info: image, deadline } = request;
     pending.isSent = true;
-    pending.attempts++;
+    this.#fresh.delete(pending);
+    this.#suspects.delete(pending);
+    this.#sent.add(pending);
     const timeLeftMs = deadline - performance.now();
     this.#link?.sendItem({ id, threshold, image, timeLeftMs }, request.image);
   }
@@ -211,23 +254,25 @@ export class EngineSupervisor {
       const pending = this.#pending.get(outcome.id);
       // Nobody waits for it any more.
       if (pending === undefined) continue;
-      this.#pending.delete(outcome.id);
+      this.#forget(pending);
       if ('detections' in outcome) pending.resolve({ ...outcome, batchSize: batchSize ?? 1 });
       else if ('error' in outcome) {
         pending.reject(new ShoalError(outcome.error.code, outcome.error.detail));
       } else pending.reject(new ShoalError('deadline_exceeded', EXPIRED));
     }
+    this.#dispatch();
   }
 
   /** The caller has its reason already; what matters is that no more work is done. */
   #abandon(pending: Pending, reason: Error): void {
-    if (!this.#pending.delete(pending.id)) return;
+    if (!this.#forget(pending)) return;
     if (pending.isSent) this.#link?.sendCancel(pending.id);
     pending.reject(reason);
+    this.#dispatch();
   }
 
   #reject(pending: Pending, detail: string): void {
-    this.#pending.delete(pending.id);
+    this.#forget(pending);
     pending.reject(new ShoalError('engine_unavailable', detail, { retryAfterSeconds: 1 }));
   }
 }

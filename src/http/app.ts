@@ -50,6 +50,7 @@ export async function createApp(dependencies: AppDependencies): Promise<FastifyI
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
       request.context = createContext(request.id);
+      void reply.header('x-request-id', request.id);
       sendProblem(error, request, reply, log);
     },
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false } },

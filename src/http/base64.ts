@@ -42,12 +42,18 @@ export function decodeBase64(text: Buffer, maxBytes: number): Buffer {
 
 const PAD = '='.charCodeAt(0);
 const BACKSLASH = '\\'.charCodeAt(0);
+const SLASH = '/'.charCodeAt(0);
 
 /** Some JSON writers escape slashes (`\/`), which is legal and the only escape that makes sense. */
 function withoutEscapes(text: Buffer): Buffer {
   if (!text.includes(BACKSLASH)) return text;
-  const plain = text.toString('latin1').replaceAll('\\/', '/');
-  return Buffer.from(plain, 'latin1');
+  const plain = Buffer.allocUnsafeSlow(text.length);
+  let filled = 0;
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === BACKSLASH && text[at + 1] === SLASH) at++;
+    plain[filled++] = text[at] as number;
+  }
+  return plain.subarray(0, filled);
 }
 
 function withoutDataUrlPrefix(text: Buffer): Buffer {
@@ -70,13 +76,18 @@ function hasStrayBits(digits: Buffer, padding: number): boolean {
   return (DIGITS.indexOf(last) & (padding === 1 ? 0b11 : 0b1111)) !== 0;
 }
 
+const IS_DIGIT = Array.from({ length: 256 }, (_, byte) =>
+  DIGITS.includes(String.fromCharCode(byte)),
+);
+
 function firstProblem(digits: Buffer): ShoalError {
-  const text = digits.toString('latin1');
-  const at = text.search(/[^A-Za-z0-9+/]/);
-  const found = text[at];
+  // Byte by byte: a string of many megabytes would keep the event loop busy.
+  const at = digits.findIndex((byte) => !IS_DIGIT[byte]);
+  const found = at < 0 ? undefined : String.fromCharCode(digits[at] as number);
+  const rest = digits.toString('latin1', Math.max(0, at), at + 4);
   const place = `at position ${String(at)}`;
   let detail: string;
-  if (found === undefined || (found === '=' && /^={1,2}$/.test(text.slice(at)))) {
+  if (found === undefined || (found === '=' && /^={1,2}$/.test(rest))) {
     detail =
       'The length is not a multiple of four: the text is cut off or its "=" padding is missing.';
   } else if (/\s|\\/.test(found)) {

@@ -1,3 +1,4 @@
+import type { Reservation } from '../admission/byte-budget.js';
 import type { ErrorCode } from '../errors.js';
 import type { ServedModel } from '../models/served-model.js';
 import type { BodyForm } from './content-type.js';
@@ -17,8 +18,8 @@ export interface RequestContext {
   errorCode?: ErrorCode | 'client_gone';
   /** Set while somebody works on the answer and wants to know. */
   onClientGone: (() => void) | undefined;
-  /** Gives back what was reserved for this request. */
-  release: (() => void) | undefined;
+  /** The bytes that this request holds. */
+  reservation: Reservation | undefined;
   isClosed: boolean;
 }
 
@@ -28,7 +29,7 @@ export function createContext(id: string): RequestContext {
     startedAt: performance.now(),
     stagesMs: {},
     onClientGone: undefined,
-    release: undefined,
+    reservation: undefined,
     isClosed: false,
   };
 }

@@ -39,11 +39,11 @@ export function parseMultipart(body: Buffer, boundary: string): Map<string, Buff
 }
 
 function partName(headers: string): string {
-  const disposition = /^content-disposition:\s*form-data\s*;(.*)$/im.exec(headers)?.[1];
+  const disposition = /^content-disposition: *form-data *(;.*)$/im.exec(headers)?.[1];
   if (disposition === undefined) throw problem('A part has no Content-Disposition of form-data.');
   // Quoted values are skipped whole, so that a file name cannot pose as a parameter.
   for (const [, key, quoted, plain] of disposition.matchAll(
-    /([\w*-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;]*))/g,
+    /; *([\w*-]{1,32}) *= *(?:"((?:[^"\\]|\\.)*)"|([^\s;]*))/g,
   )) {
     if (key?.toLowerCase() === 'name') return quoted ?? plain ?? '';
   }

@@ -5,6 +5,7 @@ import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { createContext, type RequestContext, STAGES } from './context.js';
 import type { Lifecycle } from './lifecycle.js';
+import { onceClosed } from './on-close.js';
 import { ReportQueue } from './report-queue.js';
 
 const SANE_ID = /^[\w.:-]{1,128}$/;
@@ -39,10 +40,9 @@ export function observeRequests(
     const context = createContext(request.id);
     request.context = context;
     lifecycle.requestStarted();
-    // 'close' comes after every answer and also when the client leaves before it.
-    reply.raw.once('close', () => {
+    onceClosed(reply.raw, request.raw.socket, () => {
       context.isClosed = true;
-      context.release?.();
+      context.reservation?.release();
       context.onClientGone?.();
       lifecycle.requestEnded();
       reports.add({

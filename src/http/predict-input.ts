@@ -75,11 +75,13 @@ function readForm(
   }
 }
 
+const NUMBER = /^\s*-?(\d+(\.\d+)?|\.\d+)(e[+-]?\d+)?\s*$/i;
+
 /** Queries and form fields are text; what does not look like a number stays text and fails. */
 function numbersFromText(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => {
-      const isNumber = typeof value === 'string' && /^\s*-?\d*\.?\d+(e[+-]?\d+)?\s*$/i.test(value);
+      const isNumber = typeof value === 'string' && value.length <= 64 && NUMBER.test(value);
       return [name, isNumber ? Number(value) : value];
     }),
   );

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Reservation } from '../admission/byte-budget.js';
 import { ShoalError } from '../errors.js';
 
 /** Below this, chunks may be as small as they like; beyond it they must carry some weight. */
@@ -16,7 +17,7 @@ export class ClientGoneError extends Error {
  */
 export function receiveBody(
   request: IncomingMessage,
-  maxBytes: number,
+  { maxBytes, reservation }: { maxBytes: number; reservation: Reservation | undefined },
   done: (error: Error | null, chunks?: Buffer[]) => void,
 ): void {
   const chunks: Buffer[] = [];
@@ -41,7 +42,12 @@ export function receiveBody(
     } else if (chunks.length > FREE_CHUNKS && received / chunks.length < MIN_MEAN_CHUNK_BYTES) {
       refuse(new ShoalError('malformed_request', 'The body comes in too many tiny chunks.'));
     } else {
-      chunks.push(chunk);
+      try {
+        reservation?.grow(chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
+        refuse(error as Error);
+      }
     }
   };
   const gone = (): void => {

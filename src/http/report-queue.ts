@@ -70,7 +70,7 @@ function writeLine(
   }
   for (const [stage, ms] of Object.entries(stagesMs)) line[`${stage}_ms`] = round(ms);
   if (batchSize !== undefined) line['batch_size'] = batchSize;
-  if (errorCode !== undefined) line['error'] = errorCode;
+  if (errorCode !== undefined) line['code'] = errorCode;
   if (isProbe) log.debug(line, 'request');
   else if (status === 500) log.error(line, 'request');
   else if (status === 503) log.warn(line, 'request');

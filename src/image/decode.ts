@@ -15,6 +15,10 @@ const MAX_BILINEAR_SHRINK = 2.5;
  */
 const LARGE_SHRINK = 2.7;
 
+/** Cameras and editors write ten or so. Each costs a pass over the picture, and a few bytes. */
+const MAX_SCANS = 100;
+const START_OF_SCAN = Buffer.from('ffda', 'hex');
+
 /** Decodes a file into `target`: upright, RGB, stretched to the target's size. */
 export async function decodeInto(
   bytes: Buffer,
@@ -22,6 +26,7 @@ export async function decodeInto(
   target: Pixels,
   maxPixels: number,
 ): Promise<void> {
+  if (info.format === 'jpeg') checkScans(bytes);
   if (prefersTurbo(info, target)) {
     const decoded = tryTurbo(bytes, info);
     if (decoded !== undefined) {
@@ -35,13 +40,26 @@ export async function decodeInto(
     // Loaded on first use: most engines see nothing but ordinary JPEGs.
     const { decodeWithVips } = await import('./vips.js');
     const maxSide = Math.round(Math.max(target.width, target.height) * LARGE_SHRINK);
-    resizeBilinear(await decodeWithVips(bytes, maxSide, maxPixels), target);
+    resizeUpright(await decodeWithVips(bytes, maxSide, maxPixels), info.orientation, target);
   } catch (cause) {
     throw new ShoalError(
       'invalid_image',
       `The ${info.format.toUpperCase()} data is damaged or cut off and cannot be decoded.`,
       { cause },
     );
+  }
+}
+
+function checkScans(bytes: Buffer): void {
+  let scans = 0;
+  for (let at = bytes.indexOf(START_OF_SCAN); at >= 0; at = bytes.indexOf(START_OF_SCAN, at + 2)) {
+    scans++;
+    if (scans > MAX_SCANS) {
+      throw new ShoalError(
+        'image_too_costly',
+        `The JPEG has more than ${String(MAX_SCANS)} scans; save it as baseline JPEG.`,
+      );
+    }
   }
 }
 

@@ -20,6 +20,8 @@ export function readJpegHeader(bytes: Buffer): ImageInfo | undefined {
       at += 1;
       continue;
     }
+    // A stuffed zero belongs into a scan; decoders skip it, and what follows would be hidden here.
+    if (marker === 0) return undefined;
     if (hasNoSegment(marker)) {
       at += 2;
       continue;

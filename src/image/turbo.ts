@@ -23,6 +23,7 @@ export function decodeWithTurbo(bytes: Buffer, info: ImageInfo): Pixels {
   const { data, width, height } = jpegTurbo.decompressSync(bytes, out, {
     format: jpegTurbo.FORMAT_RGB,
   });
+  if (width !== info.width || height !== info.height) throw new Error('two headers disagree');
   return { data, width, height };
 }
 

@@ -14,8 +14,8 @@ sharp.cache(false);
 sharp.concurrency(1);
 
 /**
- * Decodes a picture upright, on white where it is transparent, and no larger than a square of
- * `maxSide`. A JPEG is shrunk while it is decoded, the rest with a filter that looks at every
+ * Decodes a picture as it is stored, on white where it is transparent, and no larger than a square
+ * of `maxSide`. Turning it is left to us: two readers of EXIF would disagree about odd files. A JPEG is shrunk while it is decoded, the rest with a filter that looks at every
  * pixel, so that even a large photo does not alias.
  */
 export async function decodeWithVips(
@@ -28,7 +28,6 @@ export async function decodeWithVips(
     limitInputPixels: maxPixels,
     pages: 1,
   })
-    .autoOrient()
     .resize(maxSide, maxSide, { fit: 'inside', withoutEnlargement: true })
     .flatten({ background: '#ffffff' })
     .toColourspace('srgb')

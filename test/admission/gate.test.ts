@@ -114,12 +114,19 @@ describe('Gate', () => {
 });
 
 describe('ByteBudget', () => {
-  it('reserves, refuses and gives back once', () => {
+  it('counts what arrives, refuses what does not fit and gives back once', () => {
     const budget = new ByteBudget(100);
-    const giveBack = budget.reserve(70);
-    expectCode('memory_full', () => budget.reserve(40));
-    giveBack();
-    giveBack();
+    const first = budget.open(70);
+    expect(budget.usedBytes).toBe(0);
+    first.grow(70);
+    expectCode('memory_full', () => budget.open(40));
+    const second = budget.open(0);
+    expectCode('memory_full', () => {
+      second.grow(40);
+    });
+    first.release();
+    first.release();
+    first.grow(10);
     expect(budget.usedBytes).toBe(0);
   });
 });

@@ -198,6 +198,16 @@ describe('Batcher', () => {
     expect(reports.map(({ batchSize }) => batchSize)).toEqual([undefined, undefined, 1]);
   });
 
+  it('keeps to the decode budget across sessions, too', () => {
+    const { batcher, lanes, outcomes } = setUp({ sessions: 4, maxDecodeBytes: 10 });
+    for (const id of [100, 200, 300]) batcher.add(meta(id), BYTES);
+    for (let turn = 0; turn < 3; turn++) {
+      expect(lanes.filter(({ task }) => task !== undefined)).toHaveLength(1);
+      lanes.find(({ task }) => task !== undefined)?.finish();
+    }
+    expect(outcomes()).toHaveLength(3);
+  });
+
   it('decodes large pictures one after the other, but each of them', () => {
     const { batcher, lanes, outcomes } = setUp({ sessions: 1, decoders: 2, maxDecodeBytes: 10 });
     for (const id of [100, 200, 300]) batcher.add(meta(id), BYTES);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Cancellation } from '../../src/cancellation.js';
 import type { EngineEvents } from '../../src/engine/engine-link.js';
 import type { ItemMeta } from '../../src/engine/messages.js';
-import { EngineSupervisor } from '../../src/engine/supervisor.js';
+import { EngineSupervisor, type SupervisorHost } from '../../src/engine/supervisor.js';
 import { expectRejection } from '../helpers/errors.js';
 
 /** An engine that does nothing by itself. */
@@ -60,25 +60,24 @@ const request = (cancellation = new Cancellation()) => ({
 describe('EngineSupervisor', () => {
   let engines: FakeEngine[];
   let supervisor: EngineSupervisor;
+  let host: SupervisorHost;
   const last = (): FakeEngine => engines.at(-1) as FakeEngine;
 
   beforeEach(() => {
     vi.useFakeTimers();
     engines = [];
-    supervisor = new EngineSupervisor(
-      {
-        spawn: (events) => {
-          const engine = new FakeEngine(events);
-          engines.push(engine);
-          return engine;
-        },
-        onBatch: () => undefined,
-        onDropped: () => undefined,
-        onRestart: () => undefined,
-        onBackUp: () => undefined,
+    host = {
+      spawn: (events) => {
+        const engine = new FakeEngine(events);
+        engines.push(engine);
+        return engine;
       },
-      1000,
-    );
+      onBatch: () => undefined,
+      onDropped: () => undefined,
+      onRestart: () => undefined,
+      onBackUp: () => undefined,
+    };
+    supervisor = new EngineSupervisor(host, 1000);
   });
   afterEach(() => {
     supervisor.stop();
@@ -122,6 +121,48 @@ describe('EngineSupervisor', () => {
     last().kill('SIGSEGV');
     expect(await outcome).toContain('twice');
     expect(supervisor.restarts).toBe(2);
+  });
+
+  it('tries suspects alone, so that one bad item costs no other', async () => {
+    await start();
+    const bad = supervisor.submit(request());
+    const good = [supervisor.submit(request()), supervisor.submit(request())];
+    const outcome = expectRejection('engine_unavailable', bad);
+    const poison = last().sent[0]?.id;
+    last().kill('SIGSEGV');
+    const late = supervisor.submit(request());
+    const finished: number[] = [];
+    for (let turn = 0; turn < 20 && finished.length < 3; turn++) {
+      await vi.advanceTimersByTimeAsync(1000);
+      if (!supervisor.isReady) last().ready();
+      const inside = last().sent.filter(({ id }) => !finished.includes(id));
+      if (finished.length < 2) expect(inside).toHaveLength(1);
+      for (const { id } of inside) {
+        if (id === poison) {
+          last().kill('SIGSEGV');
+        } else {
+          finished.push(id);
+          last().finish(id);
+        }
+      }
+    }
+    expect(await outcome).toContain('twice');
+    await expect(Promise.all([...good, late])).resolves.toHaveLength(3);
+  });
+
+  it('takes an engine that cannot even be started as one that ended', async () => {
+    await start();
+    const working = { ...host };
+    host.spawn = () => {
+      throw new Error('EMFILE');
+    };
+    last().kill();
+    await vi.advanceTimersByTimeAsync(600);
+    expect(supervisor.restarts).toBeGreaterThan(1);
+    Object.assign(host, working);
+    await vi.advanceTimersByTimeAsync(10_000);
+    last().ready();
+    expect(supervisor.isReady).toBe(true);
   });
 
   it('does not count a crash against items that were not inside', async () => {

@@ -59,6 +59,15 @@ describe('decodeBase64', () => {
     );
   });
 
+  it('is quick with the worst that can be sent', () => {
+    // Not a measurement: what takes time here took seconds, and the runner would give up.
+    const slashes = decodeBase64(Buffer.alloc(8 * MAX, '\\/'), 8 * MAX);
+    expect(slashes.equals(Buffer.alloc(3 * MAX, 0xff))).toBe(true);
+    const bad = Buffer.alloc(20 * MAX, 'A');
+    bad[bad.length - 1] = 0x21;
+    expect(expectCode('invalid_base64', () => decodeBase64(bad, 20 * MAX))).toContain('character');
+  });
+
   it('refuses what is empty or too long before it decodes', () => {
     expectCode('empty_body', () => decode(''));
     expectCode('empty_body', () => decode('data:image/png;base64,'));

@@ -55,6 +55,11 @@ describe('parseMultipart', () => {
     expectCode('invalid_multipart', () => parse(text, boundary));
   });
 
+  it('is quick with headers that are made to be slow', () => {
+    const slow = part(`Content-Disposition: form-data; ${'a'.repeat(7900)}`, '');
+    expectCode('invalid_multipart', () => parse(slow.repeat(1000)));
+  });
+
   it('takes a field called __proto__ for what it is', () => {
     expect(
       parse(`${field('__proto__', '1')}--${B}--`)

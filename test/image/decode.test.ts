@@ -125,6 +125,34 @@ describe('decodeInto', () => {
     }
   });
 
+  it('refuses a JPEG that is made of scans, before it decodes them', async () => {
+    const bytes = await quarters(64, 48).jpeg({ progressive: true }).toBuffer();
+    const scan = bytes.subarray(bytes.indexOf(Buffer.from('ffda', 'hex')), -2);
+    const bomb = Buffer.concat([
+      bytes.subarray(0, -2),
+      ...Array.from({ length: 200 }, () => scan),
+      bytes.subarray(-2),
+    ]);
+    expect(await expectRejection('image_too_costly', decode(bomb))).toContain('scans');
+  });
+
+  it('turns a picture as its header says, on either path, whatever libvips thinks of it', async () => {
+    // An eXIf chunk behind the pixels is legal, and some readers do not look there.
+    const turned = await quarters(64, 48).withMetadata({ orientation: 6 }).png().toBuffer();
+    const exif = turned.indexOf('eXIf') - 4;
+    const length = turned.readUInt32BE(exif) + 12;
+    const chunk = turned.subarray(exif, exif + length);
+    const end = turned.indexOf('IEND') - 4;
+    const moved = Buffer.concat([
+      turned.subarray(0, exif),
+      turned.subarray(exif + length, end),
+      chunk,
+      turned.subarray(end),
+    ]);
+    expect(inspectImage(moved).orientation).toBe(6);
+    expectColours(corners(await decode(moved)), stored[6] ?? []);
+  });
+
   it('accepts what libjpeg only warns about', async () => {
     const bytes = await quarters(64, 48).jpeg().toBuffer();
     const withJunk = Buffer.concat([bytes.subarray(0, -2), Buffer.alloc(7), bytes.subarray(-2)]);

@@ -1,4 +1,4 @@
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { RED, solidPng } from '../helpers/pictures.js';
 import { stubModels, TestServer, until } from '../helpers/server.js';
@@ -128,14 +128,19 @@ describe('protection', () => {
       '--max-inflight-bytes',
       '2000000',
     ]);
-    const holders = [1, 2].map(() => {
+    const hold = (bytes: number): Socket => {
       const socket = connect(server.port, '127.0.0.1');
       socket.write(
         'POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: image/png\r\nContent-Length: 1000000\r\n\r\n',
       );
+      socket.write(Buffer.alloc(bytes));
       return socket;
-    });
-    await until(async () => (await server.metric('shoal_request_bytes')) === 2_000_000);
+    };
+    // Who only announces much keeps nobody out.
+    const holders = Array.from({ length: 10 }, () => hold(0));
+    expect((await server.post('/predict', image)).status).toBe(200);
+    holders.push(hold(999_999), hold(999_999));
+    await until(async () => (await server.metric('shoal_request_bytes')) === 1_999_998);
     const refused = await server.post('/predict', image);
     expect(refused.status).toBe(429);
     expect(await refused.json()).toMatchObject({ code: 'memory_full' });

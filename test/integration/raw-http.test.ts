@@ -65,6 +65,28 @@ describe('on the socket', () => {
     expect(answer).toContain('tiny chunks');
   });
 
+  it('requests behind another one on a connection that dies leave nothing behind', async () => {
+    const image = await solidPng(GREEN);
+    const head = (length: number): string =>
+      `POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: image/png\r\nContent-Length: ${String(length)}\r\n\r\n`;
+    for (let turn = 0; turn < 10; turn++) {
+      const socket = connect(server.port, '127.0.0.1');
+      socket.on('error', () => undefined);
+      socket.write(head(image.length));
+      socket.write(image);
+      socket.write(head(image.length));
+      socket.write(image);
+      socket.write(head(100_000));
+      socket.write('some of it');
+      await new Promise((resolve) => setTimeout(resolve, turn * 3));
+      socket.resetAndDestroy();
+    }
+    await expect.poll(() => server.metric('shoal_request_bytes')).toBe(0);
+    await expect
+      .poll(() => server.metric('inference_requests_total{model="one",outcome="cancelled"}'))
+      .toBeGreaterThanOrEqual(10);
+  });
+
   it('a header called __proto__ does no harm', async () => {
     const answer = await raw(
       'GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n__proto__: x\r\n\r\n',

@@ -29,11 +29,11 @@ export function predictRoutes(app: FastifyInstance, dependencies: PredictDepende
     context.model = model;
     context.form = parseContentType(headers['content-type']);
     const maxBytes = maxBodyBytes(context.form, config.max_image_bytes);
-    const bytes = Number(headers['content-length'] ?? maxBytes);
-    if (bytes <= maxBytes) {
-      model.gate.check(bytes);
-      context.release = budget.reserve(bytes);
-    }
+    const bytes = Number(headers['content-length'] ?? 0);
+    // One that is too large is told so when its body would be read.
+    if (bytes > maxBytes) return;
+    model.gate.check(bytes);
+    context.reservation = budget.open(bytes);
   }
 
   async function predict(request: FastifyRequest, reply: FastifyReply): Promise<string> {
@@ -76,11 +76,12 @@ export function predictRoutes(app: FastifyInstance, dependencies: PredictDepende
   }
 
   app.addContentTypeParser('*', (request, payload, done) => {
-    const { form } = request.context;
+    const { form, reservation } = request.context;
     if (form === undefined) {
       done(new ShoalError('unsupported_content_type', 'No body is taken here.'));
     } else {
-      receiveBody(payload, maxBodyBytes(form, config.max_image_bytes), done);
+      const maxBytes = maxBodyBytes(form, config.max_image_bytes);
+      receiveBody(payload, { maxBytes, reservation }, done);
     }
   });
 
