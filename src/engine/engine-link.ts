@@ -25,6 +25,7 @@ export class EngineLink {
   readonly #socket: Duplex;
   /** What the engine said was wrong, which is a better reason than its exit code. */
   #failure: string | undefined;
+  #hasEnded = false;
 
   constructor(config: EngineConfig, events: EngineEvents) {
     this.#config = config;
@@ -39,11 +40,11 @@ export class EngineLink {
     });
     this.#child.on('error', (error) => {
       this.#failure = error.message;
-      // Without a process id it was never started, and there will be no other event.
-      if (this.#child.pid === undefined) events.onEnd(error.message);
+      // Without a process id it was never started, and there may be no other event.
+      if (this.#child.pid === undefined) this.#end(error.message);
     });
     this.#child.on('close', (code, signal) => {
-      events.onEnd(this.#failure ?? `it ended with ${signal ?? `code ${String(code)}`}`);
+      this.#end(this.#failure ?? `it ended with ${signal ?? `code ${String(code)}`}`);
     });
     // Not there when the process could not be started, whatever the typings say.
     const socket = (this.#child.stdio as readonly unknown[] | undefined)?.[3];
@@ -61,6 +62,12 @@ export class EngineLink {
     });
     // Writing to an engine that has just died is expected; 'close' tells the rest.
     this.#socket.on('error', () => undefined);
+  }
+
+  #end(reason: string): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#events.onEnd(reason);
   }
 
   get pid(): number | undefined {
