@@ -13,7 +13,7 @@ if (major < REQUIRED[0] || (major === REQUIRED[0] && minor < REQUIRED[1])) {
 }
 // Request bodies are garbage that lies outside the heap but counts towards its limit. With V8's
 // default a server of 20 MB collects everything several times a second, at 1 ms per request.
-setFlagsFromString('--heap-growing-percent=120');
+setFlagsFromString('--heap-growing-percent=200');
 
 const { runCommand } = await import('./commands.js');
 await runCommand(process.argv.slice(2));

@@ -1,4 +1,5 @@
 import { ShoalError } from '../errors.js';
+import { takeImageBuffer } from './image-pool.js';
 
 /** Base64 digits per step. Strings of this size stay in V8's young generation; one string for a
  * whole photo costs ten times as much. A multiple of four. */
@@ -24,7 +25,7 @@ export function decodeBase64(text: Buffer, maxBytes: number): Buffer {
   }
 
   const padding = digits.at(-1) !== PAD ? 0 : digits.at(-2) !== PAD ? 1 : 2;
-  const out = Buffer.allocUnsafeSlow((digits.length / 4) * 3 - padding);
+  const out = takeImageBuffer((digits.length / 4) * 3 - padding);
   let filled = 0;
   for (let at = 0; at < digits.length; at += STEP) {
     const end = Math.min(at + STEP, digits.length);

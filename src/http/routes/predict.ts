@@ -7,6 +7,7 @@ import { checkImageLimits } from '../../image/limits.js';
 import type { ModelRegistry } from '../../models/registry.js';
 import { parseContentType } from '../content-type.js';
 import { deadlineOf, watchRequest } from '../deadline.js';
+import { giveBackImageBuffer } from '../image-pool.js';
 import { maxBodyBytes, readPredictInput } from '../predict-input.js';
 import { receiveBody } from '../receive-body.js';
 import { ModelParams, PredictResponse } from '../schemas.js';
@@ -61,6 +62,7 @@ export function predictRoutes(app: FastifyInstance, dependencies: PredictDepende
         stagesMs.admit = admitted - received;
       },
     );
+    if (form.kind === 'json') for (const piece of image) giveBackImageBuffer(piece);
     const { decodeMs, inferMs, postMs } = answer.timings;
     // Whatever was neither computing nor admission was waiting: in the engine, or for one.
     const queueMs = Math.max(0, performance.now() - admitted - decodeMs - inferMs - postMs);
