@@ -15,6 +15,7 @@ import type { LoadJob, LoadResult } from './generator.js';
 import { benchImages } from './images.js';
 import { Limit } from './limit.js';
 import { median, percentile, row } from './report.js';
+import { pssBytes, rssBytes } from './processes.js';
 import { BenchServer } from './server.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -91,7 +92,7 @@ interface Saturation extends LoadResult {
 const saturation: Record<LoadJob['form'], Saturation[]> = { json: [], raw: [] };
 const lone: { limit: number[]; served: number[] } = { limit: [], served: [] };
 const limits: { perSecond: number; cpuMs: number }[] = [];
-let peakMemory = 0;
+const peak = { rss: 0, pss: 0 };
 
 for (const form of ['json', 'raw'] as const) await load(form, concurrency, WARM_UP_SECONDS);
 for (let round = 0; round < rounds; round++) {
@@ -101,8 +102,9 @@ for (let round = 0; round < rounds; round++) {
   for (const form of round % 2 === 0 ? (['json', 'raw'] as const) : (['raw', 'json'] as const)) {
     const cpu = server.cpu();
     const memory = setInterval(() => {
-      peakMemory = Math.max(peakMemory, server.memoryBytes());
-    }, 500);
+      peak.rss = Math.max(peak.rss, server.memoryBytes(rssBytes));
+      peak.pss = Math.max(peak.pss, server.memoryBytes(pssBytes));
+    }, 1000);
     const result = await load(form, concurrency, seconds);
     clearInterval(memory);
     const used = server.cpu();
@@ -177,7 +179,10 @@ const [limitLone, servedLone] = [percentile(lone.limit, 50), percentile(lone.ser
 console.log(
   `\nlone request, p50: limit ${limitLone.toFixed(2)} ms, served ${servedLone.toFixed(2)} ms (+${(servedLone - limitLone).toFixed(2)} ms); p95 ${percentile(lone.served, 95).toFixed(2)}, p99 ${percentile(lone.served, 99).toFixed(2)}`,
 );
-console.log(`memory at saturation, all processes: ${(peakMemory / 2 ** 20).toFixed(0)} MiB`);
+const mib = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
+console.log(
+  `memory at saturation, all processes: ${mib(peak.rss)} resident, ${mib(peak.pss)} with shared pages counted once`,
+);
 const delay = /shoal_event_loop_delay_seconds\{quantile="0.99"\} (\S+)/.exec(metrics)?.[1];
 console.log(`event-loop delay of the HTTP process, p99: ${(Number(delay) * 1000).toFixed(1)} ms`);
 console.log('\nmean time per stage (ms):');

@@ -13,6 +13,12 @@ export function rssBytes(pid: number): number {
   return Number(readFileSync(`/proc/${String(pid)}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
 }
 
+/** Like the resident size, but pages that several processes share count once in all. */
+export function pssBytes(pid: number): number {
+  const text = readFileSync(`/proc/${String(pid)}/smaps_rollup`, 'utf8');
+  return Number(/^Pss: +(\d+) kB/m.exec(text)?.[1] ?? Number.NaN) * 1024;
+}
+
 export function childrenOf(pid: number): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { childrenOf, cpuSeconds, rssBytes } from './processes.js';
+import { childrenOf, cpuSeconds } from './processes.js';
 
 /** The built server as its own process, as an operator would run it. */
 export class BenchServer {
@@ -46,8 +46,8 @@ export class BenchServer {
     return { http: cpuSeconds(this.httpPid), engine };
   }
 
-  memoryBytes(): number {
-    return [this.httpPid, ...this.enginePids].reduce((sum, pid) => sum + rssBytes(pid), 0);
+  memoryBytes(of: (pid: number) => number): number {
+    return [this.httpPid, ...this.enginePids].reduce((sum, pid) => sum + of(pid), 0);
   }
 
   async fetchJson<T>(path: string): Promise<T> {
