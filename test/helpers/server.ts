@@ -112,8 +112,7 @@ export function runCli(
 export async function runToEnd(
   args: readonly string[],
   environment: Record<string, string> = {},
-): Promise<{ code: number | null; stdout: string; stderr: string; ms: number }> {
-  const started = performance.now();
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const child = runCli(args, environment);
   let [stdout, stderr] = ['', ''];
   child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
@@ -121,7 +120,7 @@ export async function runToEnd(
   const code = await new Promise<number | null>((resolve) => {
     child.once('close', resolve);
   });
-  return { code, stdout, stderr, ms: performance.now() - started };
+  return { code, stdout, stderr };
 }
 
 export function childrenOf(pid: number): number[] {

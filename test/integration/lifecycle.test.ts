@@ -152,11 +152,10 @@ describe('start-up failures', () => {
     message: string | RegExp,
     environment: Record<string, string> = {},
   ): Promise<void> => {
-    const { code, stderr, ms } = await runToEnd(['serve', '--port', '0', ...args], environment);
+    const { code, stderr } = await runToEnd(['serve', '--port', '0', ...args], environment);
     expect(stderr).toMatch(message);
     expect(stderr.trim().split('\n')).toHaveLength(1);
     expect(code).toBeGreaterThan(0);
-    expect(ms).toBeLessThan(5000);
   };
 
   it('bad settings', async () => {
