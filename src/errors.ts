@@ -76,7 +76,3 @@ export function toProblem(code: ErrorCode, detail: string, requestId?: string): 
     ...(requestId === undefined ? {} : { request_id: requestId }),
   };
 }
-
-export function isErrorCode(value: unknown): value is ErrorCode {
-  return typeof value === 'string' && Object.hasOwn(ERRORS, value);
-}

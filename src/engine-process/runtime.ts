@@ -12,8 +12,6 @@ export interface Runtime {
   run(pixels: Uint8Array, count: number): Promise<Outputs>;
 }
 
-export type LoadRuntime = (config: EngineConfig) => Promise<Runtime>;
-
 /** Only the runtime that is asked for is loaded. */
 export async function loadRuntime(config: EngineConfig): Promise<Runtime> {
   if (config.runtime === 'stub') return (await import('./stub-runtime.js')).loadStub(config);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { isErrorCode, type Problem } from '../../src/errors.js';
+import { ERRORS, type Problem } from '../../src/errors.js';
 import { RED, solidPng } from '../helpers/pictures.js';
 import { stubModels, TestServer } from '../helpers/server.js';
 import { expectUnharmed } from '../helpers/unharmed.js';
@@ -138,7 +138,7 @@ describe('bad input', () => {
       'content-type': type,
     });
     expect(response.status).toBe(status);
-    expect(isErrorCode(((await response.json()) as Problem).code)).toBe(true);
+    expect(Object.keys(ERRORS)).toContain(((await response.json()) as Problem).code);
   });
 
   it('compressed bodies are refused, not ignored', async () => {
