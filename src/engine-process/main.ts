@@ -66,7 +66,7 @@ function handleFrame({ type, meta, body }: Frame): void {
       batcher?.cancel((meta as CancelMeta).id);
       break;
     case FRAME.ping: {
-      const pong: Pong = { rssBytes: process.memoryUsage.rss(), waiting: batcher?.size ?? 0 };
+      const pong: Pong = { rssBytes: process.memoryUsage.rss() };
       socket.write(encodeFrameHead(FRAME.pong, pong));
       break;
     }

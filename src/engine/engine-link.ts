@@ -64,16 +64,6 @@ export class EngineLink {
     this.#socket.on('error', () => undefined);
   }
 
-  #end(reason: string): void {
-    if (this.#hasEnded) return;
-    this.#hasEnded = true;
-    this.#events.onEnd(reason);
-  }
-
-  get pid(): number | undefined {
-    return this.#child.pid;
-  }
-
   /** All pieces go out in one system call. */
   sendItem(meta: ItemMeta, image: readonly Uint8Array[]): void {
     const length = image.reduce((sum, piece) => sum + piece.length, 0);
@@ -95,6 +85,12 @@ export class EngineLink {
   kill(reason?: string): void {
     this.#failure ??= reason;
     this.#child.kill('SIGKILL');
+  }
+
+  #end(reason: string): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#events.onEnd(reason);
   }
 
   #handle({ type, meta }: Frame): void {

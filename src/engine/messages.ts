@@ -84,5 +84,4 @@ export interface Results {
 
 export interface Pong {
   readonly rssBytes: number;
-  readonly waiting: number;
 }

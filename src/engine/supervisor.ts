@@ -7,7 +7,6 @@ import { afterCrash, NO_CRASHES, type RestartState } from './restart-policy.js';
 
 /** The part of an engine process that its supervisor uses. */
 export interface Link {
-  readonly pid: number | undefined;
   sendItem(meta: ItemMeta, image: readonly Uint8Array[]): void;
   sendCancel(id: number): void;
   sendPing(): void;
@@ -39,7 +38,6 @@ interface Pending {
   readonly request: EngineRequest;
   /** It was in an engine that crashed. */
   isSuspect: boolean;
-  isSent: boolean;
   resolve(answer: EngineAnswer): void;
   reject(error: Error): void;
 }
@@ -56,10 +54,11 @@ export class EngineSupervisor {
   readonly #host: SupervisorHost;
   readonly #hangTimeoutMs: number;
   readonly #pending = new Map<number, Pending>();
-  /** The pending items, by where they are. */
+  /** Pending items that no engine has, the second kind after a crash. */
   readonly #fresh = new Set<Pending>();
   readonly #suspects = new Set<Pending>();
-  readonly #sent = new Set<Pending>();
+  /** What the engine has and has not reported yet, even if nobody waits for it any more. */
+  readonly #inside = new Map<number, Pending>();
   #link: Link | undefined;
   #isReady = false;
   #isStopped = false;
@@ -81,10 +80,6 @@ export class EngineSupervisor {
 
   get isReady(): boolean {
     return this.#isReady;
-  }
-
-  get pid(): number | undefined {
-    return this.#link?.pid;
   }
 
   get provider(): string | undefined {
@@ -111,7 +106,7 @@ export class EngineSupervisor {
   submit(request: EngineRequest): Promise<EngineAnswer> {
     return new Promise((resolve, reject) => {
       const id = this.#nextId++;
-      const pending = { id, request, isSuspect: false, isSent: false, resolve, reject };
+      const pending = { id, request, isSuspect: false, resolve, reject };
       this.#pending.set(id, pending);
       this.#fresh.add(pending);
       request.cancellation.listen((reason) => {
@@ -202,9 +197,8 @@ export class EngineSupervisor {
   }
 
   #takeBackItems(): void {
-    for (const pending of [...this.#pending.values()]) {
-      if (!pending.isSent) continue;
-      pending.isSent = false;
+    for (const pending of this.#inside.values()) {
+      if (!this.#pending.has(pending.id)) continue;
       if (pending.isSuspect) {
         this.#reject(pending, 'The engine failed twice while it worked on this image.');
       } else {
@@ -212,7 +206,7 @@ export class EngineSupervisor {
         this.#suspects.add(pending);
       }
     }
-    this.#sent.clear();
+    this.#inside.clear();
   }
 
   /** Sends what may be sent now: one suspect alone, or everything when there is none. */
@@ -220,10 +214,10 @@ export class EngineSupervisor {
     if (!this.#isReady) return;
     const [suspect] = this.#suspects;
     if (suspect !== undefined) {
-      if (this.#sent.size === 0) this.#send(suspect);
+      if (this.#inside.size === 0) this.#send(suspect);
       return;
     }
-    const [first] = this.#sent;
+    const [first] = this.#inside.values();
     if (first?.isSuspect === true) return;
     for (const pending of this.#fresh) this.#send(pending);
   }
@@ -232,17 +226,15 @@ export class EngineSupervisor {
   #forget(pending: Pending): boolean {
     this.#fresh.delete(pending);
     this.#suspects.delete(pending);
-    this.#sent.delete(pending);
     return this.#pending.delete(pending.id);
   }
 
   #send(pending: Pending): void {
     const { id, request } = pending;
     const { threshold, info: image, deadline } = request;
-    pending.isSent = true;
     this.#fresh.delete(pending);
     this.#suspects.delete(pending);
-    this.#sent.add(pending);
+    this.#inside.set(id, pending);
     const timeLeftMs = deadline - performance.now();
     this.#link?.sendItem({ id, threshold, image, timeLeftMs }, request.image);
   }
@@ -250,6 +242,7 @@ export class EngineSupervisor {
   #handleResults({ batchSize, items }: Results): void {
     if (batchSize !== undefined) this.#host.onBatch(batchSize);
     for (const outcome of items) {
+      this.#inside.delete(outcome.id);
       if ('dropped' in outcome) this.#host.onDropped(outcome);
       const pending = this.#pending.get(outcome.id);
       // Nobody waits for it any more.
@@ -266,7 +259,7 @@ export class EngineSupervisor {
   /** The caller has its reason already; what matters is that no more work is done. */
   #abandon(pending: Pending, reason: Error): void {
     if (!this.#forget(pending)) return;
-    if (pending.isSent) this.#link?.sendCancel(pending.id);
+    if (this.#inside.has(pending.id)) this.#link?.sendCancel(pending.id);
     pending.reject(reason);
     this.#dispatch();
   }

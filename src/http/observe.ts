@@ -70,7 +70,7 @@ export function observeRequests(
   });
 }
 
-export function serverTiming({ stagesMs, batchSize, startedAt }: RequestContext): string {
+function serverTiming({ stagesMs, batchSize, startedAt }: RequestContext): string {
   const entries = STAGES.filter((stage) => stagesMs[stage] !== undefined).map(
     (stage) => `${stage};dur=${(stagesMs[stage] ?? 0).toFixed(2)}`,
   );

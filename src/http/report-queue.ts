@@ -94,7 +94,7 @@ function recordMetrics({ context, route, status, totalMs }: RequestReport, metri
 }
 
 /** A short closed list, so that it can be a metric label. */
-export function outcomeOf(status: number): string {
+function outcomeOf(status: number): string {
   if (status < 400) return 'ok';
   switch (status) {
     case 429:

@@ -37,7 +37,7 @@ export async function decodeInto(
     // really damaged ones.
   }
   try {
-    // Loaded on first use: most engines see nothing but ordinary JPEGs.
+    // Loaded on first use: many lanes see nothing but ordinary JPEGs.
     const { decodeWithVips } = await import('./vips.js');
     const maxSide = Math.round(Math.max(target.width, target.height) * LARGE_SHRINK);
     resizeUpright(await decodeWithVips(bytes, maxSide, maxPixels), info.orientation, target);

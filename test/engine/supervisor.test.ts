@@ -11,7 +11,6 @@ class FakeEngine {
   readonly cancelled: number[] = [];
   pings = 0;
   killedFor: string | undefined;
-  readonly pid = 1;
   readonly events: EngineEvents;
 
   constructor(events: EngineEvents) {
@@ -150,6 +149,26 @@ describe('EngineSupervisor', () => {
     await expect(Promise.all([...good, late])).resolves.toHaveLength(3);
   });
 
+  it('ends a trial when the engine has reported, not when the client has left', async () => {
+    await start();
+    const impatient = new Cancellation();
+    const bad = supervisor.submit(request(impatient));
+    const good = supervisor.submit(request());
+    last().kill('SIGSEGV');
+    await vi.advanceTimersByTimeAsync(0);
+    last().ready();
+    expect(last().sent).toHaveLength(1);
+    impatient.cancel(new Error('gave up'));
+    await expect(bad).rejects.toThrow('gave up');
+    // The bad one is still in there and may take whoever joins it along.
+    expect(last().sent).toHaveLength(1);
+    last().kill('SIGSEGV');
+    await vi.advanceTimersByTimeAsync(1000);
+    last().ready();
+    last().finish(last().sent[0]?.id ?? -1);
+    await expect(good).resolves.toBeDefined();
+  });
+
   it('takes an engine that cannot even be started as one that ended', async () => {
     await start();
     const working = { ...host };
@@ -216,7 +235,7 @@ describe('EngineSupervisor', () => {
     await start();
     for (let tick = 0; tick < 20; tick++) {
       await vi.advanceTimersByTimeAsync(250);
-      last().events.onPong({ rssBytes: 5, waiting: 0 });
+      last().events.onPong({ rssBytes: 5 });
     }
     expect(last().killedFor).toBeUndefined();
     expect(supervisor.rssBytes).toBe(5);
