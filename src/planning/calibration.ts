@@ -1,0 +1,161 @@
+import type { ModelSettings } from '../config/schema.js';
+import type { EngineConfig } from '../engine/messages.js';
+import { isSame, splitsFor } from './exploration.js';
+import type { Machine } from './machine.js';
+import { findSplit, type Profile, type Sample, type Split, summarise } from './profile.js';
+import type { ProfileCache, ProfileKey } from './profile-cache.js';
+import { measureSplit, type ProfilerHost } from './profiler.js';
+
+export interface CalibrationOptions {
+  readonly settings: ModelSettings;
+  readonly machine: Machine;
+  readonly cache: ProfileCache;
+  readonly key: () => Promise<ProfileKey>;
+  readonly engine: EngineConfig;
+  /** @param niceness above 0 for work that must not be noticed */
+  readonly hostFor: (niceness: number) => ProfilerHost;
+  /** What could not be read or written is worth a line, not a failure. */
+  readonly onProblem: (message: string) => void;
+}
+
+/** A quick profile takes this long, besides the start of its engines. */
+const QUICK_MS = 900;
+const QUICK_RUNS = 2;
+const FULL_MS = 60_000;
+const FULL_RUNS = 4;
+/** How often every split is measured for a full profile, in turn. */
+const FULL_ROUNDS = 3;
+const IDLE_NICENESS = 19;
+/** A profile that is off by more than this no longer describes the machine. */
+const STALE = 1.3;
+
+/** Gets the profile of one model: from the cache, by measuring, and better in idle moments. */
+export class Calibration {
+  readonly #options: CalibrationOptions;
+  readonly #splits: readonly Split[];
+  #samples: Sample[] = [];
+  #provider = 'none';
+  #roundsDone = 0;
+  #splitsDone = 0;
+
+  constructor(options: CalibrationOptions) {
+    this.#options = options;
+    const { sessions, threads } = options.settings;
+    this.#splits = splitsFor(options.machine.cores, {
+      ...(sessions !== 'auto' && { sessions }),
+      ...(threads !== 'auto' && { threads }),
+    });
+  }
+
+  /** The profile to start with. `undefined` when none is wanted. */
+  async obtain(): Promise<{ profile: Profile; isCached: boolean } | undefined> {
+    const { settings } = this.#options;
+    if (settings.profile === 'off') return undefined;
+    const cached = await this.#options.cache.read(await this.#options.key());
+    if (cached !== undefined && (settings.profile === 'quick' || cached.depth === 'full')) {
+      return { profile: cached, isCached: true };
+    }
+    const isQuick = settings.profile === 'quick';
+    const host = this.#options.hostFor(0);
+    const { signal } = new AbortController();
+    const started = host.now();
+    const rounds = isQuick ? 1 : FULL_ROUNDS;
+    const steps = rounds * this.#splits.length;
+    const totalMs = isQuick ? QUICK_MS : FULL_MS;
+    for (let step = 0; step < steps; step++) {
+      // Each split gets its share of the time, but the first one is measured in any case.
+      const until = Math.max(started + totalMs * ((step + 1) / steps), host.now() + 1);
+      if (step > 0 && host.now() > started + totalMs) break;
+      await this.#measure(
+        this.#splits[step % this.#splits.length] as Split,
+        until,
+        isQuick,
+        0,
+        signal,
+      );
+    }
+    const profile = this.#summary(isQuick ? 'quick' : 'full');
+    await this.#writeCache(profile);
+    return { profile, isCached: false };
+  }
+
+  /**
+   * Goes on measuring, for moments without traffic. What an abort interrupts is taken up again
+   * the next time.
+   * @returns the better profile once all of it is measured
+   */
+  async refine(signal: AbortSignal): Promise<Profile | undefined> {
+    while (this.#roundsDone < FULL_ROUNDS) {
+      const split = this.#splits[this.#splitsDone] as Split;
+      await this.#measure(split, Infinity, false, IDLE_NICENESS, signal);
+      if (signal.aborted) return undefined;
+      this.#splitsDone = (this.#splitsDone + 1) % this.#splits.length;
+      if (this.#splitsDone === 0) this.#roundsDone++;
+    }
+    const profile = this.#summary('full');
+    this.forget();
+    await this.#writeCache(profile);
+    return profile;
+  }
+
+  /**
+   * Whether a profile from the cache still describes this machine, by a short look at one split.
+   * @returns `undefined` when it was interrupted
+   */
+  async isStale(profile: Profile, split: Split, signal: AbortSignal): Promise<boolean | undefined> {
+    const known = findSplit(profile, split);
+    const fresh = new Calibration(this.#options);
+    await fresh.#measure(split, 0, true, IDLE_NICENESS, signal);
+    if (signal.aborted || known === undefined) return signal.aborted ? undefined : true;
+    const now = findSplit(fresh.#summary('quick'), split)?.points[0];
+    const then = known.points.find(({ batch }) => batch === now?.batch);
+    if (now === undefined || then === undefined) return true;
+    return Math.max(now.ms / then.ms, then.ms / now.ms) > STALE;
+  }
+
+  /** Starts over. */
+  forget(): void {
+    this.#samples = [];
+    this.#roundsDone = 0;
+    this.#splitsDone = 0;
+  }
+
+  async #measure(
+    split: Split,
+    until: number,
+    isQuick: boolean,
+    niceness: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { hostFor, engine, settings, machine } = this.#options;
+    const maxBatch = settings.max_batch === 'auto' ? undefined : settings.max_batch;
+    const runs = isQuick ? QUICK_RUNS : FULL_RUNS;
+    const limits = { until, runs, maxBatch, machine };
+    const first = this.#splits[0] as Split;
+    try {
+      const measured = await measureSplit(hostFor(niceness), engine, split, limits, signal);
+      // Half of a split would weigh batch sizes differently.
+      if (signal.aborted) return;
+      this.#samples.push(...measured.samples);
+      this.#provider = measured.provider;
+    } catch (error) {
+      // If the first split cannot be measured, the model cannot be loaded.
+      if (isSame(split, first) && niceness === 0) throw error;
+      this.#options.onProblem(`a split could not be measured: ${(error as Error).message}`);
+    }
+  }
+
+  #summary(depth: Profile['depth']): Profile {
+    const measuredAt = new Date().toISOString();
+    return summarise(this.#samples, { provider: this.#provider, measuredAt, depth });
+  }
+
+  async #writeCache(profile: Profile): Promise<void> {
+    const { cache, key, onProblem } = this.#options;
+    try {
+      await cache.write(await key(), profile);
+    } catch (error) {
+      onProblem(`the profile could not be kept: ${(error as Error).message}`);
+    }
+  }
+}
