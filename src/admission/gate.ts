@@ -1,94 +1,221 @@
 import type { Cancellation } from '../cancellation.js';
 import { ShoalError } from '../errors.js';
-import { DrainRate } from './drain-rate.js';
+import { Bookings } from './bookings.js';
+import { FairQueue } from './fair-queue.js';
+import { Forecast } from './forecast.js';
+import type { Tenant } from './tenant.js';
 
 export interface GateLimits {
-  /** Items that may be in the engine at once. */
+  /** Interactive items that may be in the engine at once. Background ones get what is left. */
   readonly maxConcurrent: number;
   /** Items that may wait for that. */
   readonly maxQueue: number;
   /** Bytes of all images that wait. */
   readonly maxQueueBytes: number;
+  /** Interactive requests that would wait longer are refused. */
+  readonly maxWaitMs: number | 'auto';
+  /** Interactive requests that would be answered later are refused; 0 for no such target. */
+  readonly targetMs: number;
 }
 
+/** What the gate must know about a request. */
+export interface Visitor {
+  /** Comes again with a request that was refused. */
+  readonly id: string;
+  readonly tenant: Tenant;
+  readonly isBackground: boolean;
+  readonly bytes: number;
+  /** When the answer stops being useful, on the gate's clock. */
+  readonly deadline: number;
+  /** It was refused before and comes back as it was told. */
+  readonly isExpected: boolean;
+}
+
+export interface Refusal {
+  readonly code: 'queue_full' | 'too_late';
+  readonly detail: string;
+  readonly retryAfterSeconds: number;
+}
+
+interface Waiting {
+  readonly bytes: number;
+  admit(): void;
+}
+
+/** When nothing is set: long enough for a burst, short enough for whoever waits. */
+const AUTO_MAX_WAIT_MS = 500;
+const AUTO_MAX_WAIT_BATCHES = 4;
+/** Whoever was told to come back may wait this much longer than others. */
+const EXPECTED_ALLOWANCE = 1.25;
+
 /**
- * A semaphore with a bounded queue in front of one model. What does not fit is refused at once,
- * with a `Retry-After` computed from how fast work is really leaving.
+ * A semaphore with bounded, fair queues in front of one model. When a request would be answered is
+ * predicted, and one that would come too late is refused at once, with the time at which there
+ * will be room for it.
  */
 export class Gate {
-  readonly #limits: GateLimits;
+  #limits: GateLimits;
   readonly #now: () => number;
-  readonly #waiting = new Set<() => void>();
-  readonly #drain = new DrainRate();
+  readonly #interactive = new FairQueue<Waiting>();
+  readonly #background = new FairQueue<Waiting>();
+  readonly #bookings = new Bookings();
+  readonly forecast = new Forecast();
   #waitingBytes = 0;
-  #inFlight = 0;
+  #inFlight = { interactive: 0, background: 0 };
+  /** Called when the first item comes after a time without any. */
+  onBusy: (() => void) | undefined;
 
   constructor(limits: GateLimits, now: () => number = () => performance.now()) {
     this.#limits = limits;
     this.#now = now;
   }
 
+  /** The longest predicted wait with which an interactive request is taken. */
+  get maxWaitMs(): number {
+    const { maxWaitMs } = this.#limits;
+    if (maxWaitMs !== 'auto') return maxWaitMs;
+    return Math.max(AUTO_MAX_WAIT_MS, AUTO_MAX_WAIT_BATCHES * this.forecast.serviceMs);
+  }
+
+  setLimits(limits: GateLimits): void {
+    this.#limits = limits;
+    this.#admitWaiting();
+  }
+
   get waiting(): number {
-    return this.#waiting.size;
+    return this.#interactive.size + this.#background.size;
   }
 
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#inFlight.interactive + this.#inFlight.background;
   }
 
-  /** Throws when an item of this size would be refused; used before its body is even read. */
-  check(bytes: number): void {
-    if (this.#inFlight < this.#limits.maxConcurrent) return;
+  /** Whether a refused request is back when it was told to be. It counts once. */
+  redeem(id: string): boolean {
+    return this.#bookings.redeem(id, this.#now());
+  }
+
+  /** The same, without counting. */
+  isExpected(id: string): boolean {
+    return this.#bookings.isDue(id, this.#now());
+  }
+
+  /** Whether somebody who comes now has to wait, or to be refused. */
+  get isCrowded(): boolean {
+    return !this.#hasRoom(false);
+  }
+
+  /** How long until the answer of a request that comes now. */
+  predictMs({ tenant, isBackground }: Pick<Visitor, 'tenant' | 'isBackground'>): number {
+    const queued = isBackground
+      ? this.#interactive.size + this.#background.aheadOf(tenant)
+      : this.#interactive.aheadOf(tenant);
+    const inFlight = isBackground ? this.inFlight : this.#inFlight.interactive;
+    return this.forecast.finishMs(this.#now(), queued + inFlight);
+  }
+
+  /** Throws when a request would be refused; used before its body is even read. */
+  check(visitor: Visitor): void {
+    const refusal = this.assess(visitor);
+    if (refusal === undefined) return;
+    const { code, detail, retryAfterSeconds } = refusal;
+    throw new ShoalError(code, detail, { retryAfterSeconds });
+  }
+
+  /** Why a request would be refused, and when there will be room for it; or `undefined`. */
+  assess(visitor: Visitor): Refusal | undefined {
+    if (this.#hasRoom(visitor.isBackground)) return undefined;
+    const code = this.#isOverBounds(visitor) ? 'queue_full' : 'too_late';
+    const finishMs = this.predictMs(visitor);
+    if (code === 'too_late' && this.#isInTime(visitor, finishMs)) return undefined;
+    const now = this.#now();
+    const retryAfterSeconds = this.#bookings.book(visitor.id, now, this.forecast.ratePerMs(now));
+    const detail =
+      code === 'queue_full'
+        ? `${String(this.inFlight)} images are in work and ${String(this.waiting)} wait; no more are taken.`
+        : `The answer would take about ${(finishMs / 1000).toFixed(2)} s, which is too late.`;
+    return { code, detail, retryAfterSeconds };
+  }
+
+  #isOverBounds({ tenant, bytes }: Visitor): boolean {
     const { maxQueue, maxQueueBytes } = this.#limits;
-    if (this.#waiting.size < maxQueue && this.#waitingBytes + bytes <= maxQueueBytes) return;
-    const ahead = this.#inFlight + this.#waiting.size;
-    throw new ShoalError(
-      'queue_full',
-      `${String(this.#inFlight)} images are in work and ${String(this.#waiting.size)} wait; no more are taken.`,
-      { retryAfterSeconds: this.#drain.secondsFor(ahead) },
-    );
+    if (this.waiting >= maxQueue || this.#waitingBytes + bytes > maxQueueBytes) return true;
+    const own = this.#interactive.sizeOf(tenant) + this.#background.sizeOf(tenant);
+    return own >= maxQueue * tenant.queueShare;
+  }
+
+  #isInTime({ deadline, isBackground, isExpected }: Visitor, finishMs: number): boolean {
+    if (this.#now() + finishMs > deadline) return false;
+    if (isBackground) return true;
+    const patience = isExpected ? EXPECTED_ALLOWANCE : 1;
+    const { targetMs } = this.#limits;
+    if (targetMs > 0 && finishMs > targetMs * patience) return false;
+    return finishMs - this.forecast.serviceMs <= this.maxWaitMs * patience;
   }
 
   /**
-   * Runs `work` when it is this item's turn, in order of arrival.
-   * @throws when the queue is full, when it is cancelled while it waits, or what `work` throws
+   * Runs `work` when it is this item's turn.
+   * @throws when it is refused or cancelled while it waits, or what `work` throws
    */
-  async run<T>(bytes: number, cancellation: Cancellation, work: () => Promise<T>): Promise<T> {
-    this.check(bytes);
-    if (this.#inFlight < this.#limits.maxConcurrent) this.#inFlight++;
-    else await this.#waitForTurn(bytes, cancellation);
+  async run<T>(visitor: Visitor, cancellation: Cancellation, work: () => Promise<T>): Promise<T> {
+    this.check(visitor);
+    if (this.waiting + this.inFlight === 0) this.onBusy?.();
+    const kind = visitor.isBackground ? 'background' : 'interactive';
+    if (this.#hasRoom(visitor.isBackground)) this.#inFlight[kind]++;
+    else await this.#waitForTurn(visitor, cancellation);
     try {
       return await work();
     } finally {
-      this.#leave();
+      this.#inFlight[kind]--;
+      this.forecast.completed(this.#now(), this.waiting > 0);
+      this.#admitWaiting();
     }
   }
 
-  /** Resolves with the slot of whoever left already taken over. */
-  #waitForTurn(bytes: number, cancellation: Cancellation): Promise<void> {
+  /** Room that nobody else waits for. */
+  #hasRoom(isBackground: boolean): boolean {
+    const queue = isBackground ? this.waiting : this.#interactive.size;
+    return queue === 0 && this.#mayEnter(isBackground);
+  }
+
+  #mayEnter(isBackground: boolean): boolean {
+    const inFlight = isBackground ? this.inFlight : this.#inFlight.interactive;
+    return inFlight < this.#limits.maxConcurrent;
+  }
+
+  /** Resolves when its place is already taken. */
+  #waitForTurn(visitor: Visitor, cancellation: Cancellation): Promise<void> {
+    const { tenant, bytes, isBackground } = visitor;
+    const queue = isBackground ? this.#background : this.#interactive;
     return new Promise((resolve, reject) => {
-      const leaveQueue = (): void => {
-        this.#waiting.delete(admit);
-        this.#waitingBytes -= bytes;
-        cancellation.listen(undefined);
+      const waiting: Waiting = {
+        bytes,
+        admit: () => {
+          cancellation.listen(undefined);
+          resolve();
+        },
       };
-      const admit = (): void => {
-        leaveQueue();
-        resolve();
-      };
-      this.#waiting.add(admit);
+      queue.push(tenant, waiting);
       this.#waitingBytes += bytes;
       cancellation.listen((reason) => {
-        leaveQueue();
+        if (queue.remove(tenant, waiting)) this.#waitingBytes -= bytes;
         reject(reason);
       });
     });
   }
 
-  #leave(): void {
-    this.#drain.completed(this.#now(), this.#inFlight > 1 || this.#waiting.size > 0);
-    const [next] = this.#waiting;
-    if (next === undefined) this.#inFlight--;
-    else next();
+  #admitWaiting(): void {
+    for (const [kind, queue] of [
+      ['interactive', this.#interactive],
+      ['background', this.#background],
+    ] as const) {
+      while (queue.size > 0 && this.#mayEnter(kind === 'background')) {
+        const next = queue.shift();
+        if (next === undefined) break;
+        this.#inFlight[kind]++;
+        this.#waitingBytes -= next.bytes;
+        next.admit();
+      }
+    }
   }
 }

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ByteBudget } from '../../src/admission/byte-budget.js';
-import { Gate } from '../../src/admission/gate.js';
+import { Gate, type GateLimits, type Visitor } from '../../src/admission/gate.js';
+import { Tenant } from '../../src/admission/tenant.js';
 import { Cancellation } from '../../src/cancellation.js';
 import type { ShoalError } from '../../src/errors.js';
 import { expectCode, expectRejection } from '../helpers/errors.js';
@@ -14,14 +15,33 @@ function deferred(): { promise: Promise<void>; resolve: () => void } {
   return { promise, resolve };
 }
 
-const LIMITS = { maxConcurrent: 2, maxQueue: 3, maxQueueBytes: 100 };
+const LIMITS: GateLimits = {
+  maxConcurrent: 2,
+  maxQueue: 3,
+  maxQueueBytes: 100,
+  maxWaitMs: 'auto',
+  targetMs: 0,
+};
+const tenant = (name: string, weight = 1, queueShare = 1): Tenant =>
+  new Tenant({ name, weight, rate: 0, concurrency: 0, queueShare, isBackground: false });
+const SOMEBODY = tenant('somebody');
+const visitor = (part: Partial<Visitor> = {}): Visitor => ({
+  id: 'an-id',
+  tenant: SOMEBODY,
+  isBackground: false,
+  bytes: 1,
+  deadline: Infinity,
+  isExpected: false,
+  ...part,
+});
+const tick = (): Promise<void> => new Promise(setImmediate);
 
 describe('Gate', () => {
   it('lets in what fits, queues what may wait and refuses exactly the rest', async () => {
     const gate = new Gate(LIMITS);
     const work = deferred();
     const all = Array.from({ length: 8 }, () =>
-      gate.run(1, new Cancellation(), () => work.promise),
+      gate.run(visitor(), new Cancellation(), () => work.promise),
     );
     const outcomes = Promise.allSettled(all);
     expect([gate.inFlight, gate.waiting]).toEqual([2, 3]);
@@ -34,66 +54,187 @@ describe('Gate', () => {
   it('bounds the bytes that wait, too', async () => {
     const gate = new Gate(LIMITS);
     const work = deferred();
-    const running = [1, 2].map(() => gate.run(1000, new Cancellation(), () => work.promise));
-    const waiting = gate.run(60, new Cancellation(), () => work.promise);
-    await expectRejection(
-      'queue_full',
-      gate.run(60, new Cancellation(), () => work.promise),
-    );
+    const run = (bytes: number): Promise<void> =>
+      gate.run(visitor({ bytes }), new Cancellation(), () => work.promise);
+    const running = [run(1000), run(1000)];
+    const waiting = run(60);
+    await expectRejection('queue_full', run(60));
     expectCode('queue_full', () => {
-      gate.check(60);
+      gate.check(visitor({ bytes: 60 }));
     });
     work.resolve();
     await Promise.all([...running, waiting]);
   });
 
-  it('says when to come back, from the rate at which work leaves', async () => {
-    let now = 0;
-    const gate = new Gate({ ...LIMITS, maxQueue: 0 }, () => now);
-    for (let round = 0; round < 50; round++) {
-      const [a, b] = [deferred(), deferred()];
-      const runs = [a, b].map(({ promise }) => gate.run(1, new Cancellation(), () => promise));
-      for (const { resolve } of [a, b]) {
-        now += 3000;
-        resolve();
-        await Promise.resolve();
-        await new Promise(setImmediate);
-      }
-      await Promise.all(runs);
+  describe('with a forecast', () => {
+    /** Two sessions that take 100 ms for one item each: 20 items a second. */
+    function busyGate(limits: Partial<GateLimits> = {}) {
+      const clock = { now: 1000 };
+      const gate = new Gate({ ...LIMITS, maxQueue: 1000, ...limits }, () => clock.now);
+      gate.forecast.setPlan(2, { size: 1, ms: 100 });
+      const work = deferred();
+      const fill = (count: number, part: Partial<Visitor> = {}): void => {
+        for (let index = 0; index < count; index++) {
+          void gate.run(visitor(part), new Cancellation(), () => work.promise);
+        }
+      };
+      return { gate, clock, fill };
     }
-    const work = deferred();
-    const runs = [1, 2].map(() => gate.run(1, new Cancellation(), () => work.promise));
-    const refusal = await gate
-      .run(1, new Cancellation(), () => work.promise)
-      .catch((error: unknown) => error as ShoalError);
-    expect(refusal).toMatchObject({ code: 'queue_full', retryAfterSeconds: 6 });
-    work.resolve();
-    await Promise.all(runs);
+
+    it('predicts when an answer would come', () => {
+      const { gate, fill } = busyGate();
+      expect(gate.predictMs(visitor())).toBe(100);
+      fill(2);
+      expect(gate.predictMs(visitor())).toBe(150);
+      fill(4);
+      expect(gate.predictMs(visitor())).toBe(350);
+    });
+
+    it('refuses what would come after its deadline, and says when there will be room', () => {
+      const { gate, fill, clock } = busyGate();
+      fill(4);
+      gate.check(visitor({ deadline: clock.now + 250 }));
+      try {
+        gate.check(visitor({ deadline: clock.now + 249 }));
+        expect.unreachable();
+      } catch (error) {
+        expect(error as ShoalError).toMatchObject({ code: 'too_late', retryAfterSeconds: 1 });
+      }
+    });
+
+    it('refuses what would wait too long, even without a deadline', () => {
+      const { gate, fill } = busyGate({ maxWaitMs: 250 });
+      fill(6);
+      gate.check(visitor());
+      fill(1);
+      expectCode('too_late', () => {
+        gate.check(visitor());
+      });
+      // Background work has time.
+      gate.check(visitor({ isBackground: true }));
+    });
+
+    it('keeps to a target', () => {
+      const { gate, fill } = busyGate({ targetMs: 200 });
+      fill(3);
+      gate.check(visitor());
+      fill(1);
+      expectCode('too_late', () => {
+        gate.check(visitor());
+      });
+    });
+
+    it('lets whoever comes back as told go before the others', () => {
+      const { gate, fill, clock } = busyGate({ maxWaitMs: 250 });
+      fill(7);
+      expectCode('too_late', () => {
+        gate.check(visitor({ id: 'patient' }));
+      });
+      expect(gate.isExpected('patient')).toBe(false);
+      clock.now += 1000;
+      expect(gate.isExpected('somebody else')).toBe(false);
+      expect([gate.isExpected('patient'), gate.redeem('patient')]).toEqual([true, true]);
+      // Once.
+      expect([gate.isExpected('patient'), gate.redeem('patient')]).toEqual([false, false]);
+      gate.check(visitor({ isExpected: true }));
+      fill(1, { isExpected: true });
+      expectCode('too_late', () => {
+        gate.check(visitor({ isExpected: true }));
+      });
+    });
+
+    it('believes what really leaves while others wait', async () => {
+      const clock = { now: 0 };
+      const gate = new Gate({ ...LIMITS, maxQueue: 1000, maxWaitMs: 1e6 }, () => clock.now);
+      gate.forecast.setPlan(2, { size: 1, ms: 10 });
+      const open: (() => void)[] = [];
+      for (let index = 0; index < 60; index++) {
+        void gate.run(visitor(), new Cancellation(), () => {
+          const { promise, resolve } = deferred();
+          open.push(resolve);
+          return promise;
+        });
+      }
+      for (let index = 0; index < 40; index++) {
+        clock.now += 50;
+        open.shift()?.();
+        await tick();
+      }
+      // One per 50 ms instead of one per 5 ms, with 20 before it.
+      expect(gate.predictMs(visitor())).toBeGreaterThan(900);
+    });
+  });
+
+  it('lets interactive work in before background work, which gets what is left', async () => {
+    const gate = new Gate({ ...LIMITS, maxQueue: 100 });
+    const order: string[] = [];
+    const open: (() => void)[] = [];
+    const add = (name: string, isBackground: boolean): Promise<void> =>
+      gate.run(visitor({ isBackground }), new Cancellation(), () => {
+        order.push(name);
+        const { promise, resolve } = deferred();
+        open.push(resolve);
+        return promise;
+      });
+    const all = [add('b1', true), add('b2', true), add('b3', true)];
+    // Background work in the engine does not keep interactive work out.
+    all.push(add('i1', false), add('i2', false), add('i3', false));
+    await tick();
+    expect(order).toEqual(['b1', 'b2', 'i1', 'i2']);
+    while (gate.inFlight + gate.waiting > 0) {
+      open.shift()?.();
+      await tick();
+    }
+    await Promise.all(all);
+    expect(order).toEqual(['b1', 'b2', 'i1', 'i2', 'i3', 'b3']);
+  });
+
+  it('does not let one tenant fill the queue', () => {
+    const gate = new Gate({ ...LIMITS, maxQueue: 10 });
+    const [greedy, modest] = [tenant('greedy', 1, 0.5), tenant('modest', 1, 0.5)];
+    const never = new Promise<void>(() => undefined);
+    for (let index = 0; index < 7; index++) {
+      void gate.run(visitor({ tenant: greedy }), new Cancellation(), () => never);
+    }
+    expectCode('queue_full', () => {
+      gate.check(visitor({ tenant: greedy }));
+    });
+    gate.check(visitor({ tenant: modest }));
   });
 
   it('frees the place of work that throws', async () => {
     const gate = new Gate({ ...LIMITS, maxConcurrent: 1 });
-    const failure = gate.run(1, new Cancellation(), () => Promise.reject(new Error('no')));
-    await expect(failure).rejects.toThrow('no');
-    await expect(gate.run(1, new Cancellation(), () => Promise.resolve(5))).resolves.toBe(5);
+    const run = <T>(work: () => Promise<T>): Promise<T> =>
+      gate.run(visitor(), new Cancellation(), work);
+    await expect(run(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    await expect(run(() => Promise.resolve(5))).resolves.toBe(5);
   });
 
   it('never exceeds its limits and settles everybody, whatever is cancelled when', async () => {
-    const event = fc.record({ bytes: fc.nat(80), cancel: fc.boolean(), finish: fc.nat(10) });
+    const event = fc.record({
+      bytes: fc.nat(80),
+      cancel: fc.boolean(),
+      finish: fc.nat(10),
+      isBackground: fc.boolean(),
+      who: fc.nat(2),
+    });
+    const tenants = [tenant('a'), tenant('b', 2), tenant('c', 5)];
     await fc.assert(
       fc.asyncProperty(fc.array(event, { maxLength: 40 }), async (events) => {
         const gate = new Gate(LIMITS);
         const open = new Set<() => void>();
-        let running = 0;
-        const runs = events.map(async ({ bytes, cancel, finish }) => {
+        const running = { interactive: 0, background: 0 };
+        const runs = events.map(async ({ bytes, cancel, finish, isBackground, who }) => {
           const cancellation = new Cancellation();
-          const run = gate.run(bytes, cancellation, async () => {
-            running++;
-            expect(running).toBeLessThanOrEqual(LIMITS.maxConcurrent);
+          const kind = isBackground ? 'background' : 'interactive';
+          const one = visitor({ bytes, isBackground, tenant: tenants[who] as Tenant });
+          const run = gate.run(one, cancellation, async () => {
+            running[kind]++;
+            expect(running[kind]).toBeLessThanOrEqual(LIMITS.maxConcurrent);
             const { promise, resolve } = deferred();
             open.add(resolve);
             await promise;
-            running--;
+            running[kind]--;
           });
           expect(gate.waiting).toBeLessThanOrEqual(LIMITS.maxQueue);
           if (cancel) cancellation.cancel(new Error('gone'));
@@ -103,10 +244,11 @@ describe('Gate', () => {
         while (gate.inFlight > 0 || gate.waiting > 0) {
           for (const resolve of open) resolve();
           open.clear();
-          await new Promise(setImmediate);
+          await tick();
         }
         await Promise.all(runs);
-        expect([running, gate.inFlight, gate.waiting]).toEqual([0, 0, 0]);
+        expect([running.interactive, running.background]).toEqual([0, 0]);
+        expect([gate.inFlight, gate.waiting]).toEqual([0, 0]);
       }),
       { numRuns: 60 },
     );

@@ -1,0 +1,35 @@
+import type { Config } from '../config/schema.js';
+import { Tenant } from './tenant.js';
+
+/** Everybody, where no keys are asked for. */
+export function anonymousTenant(): Tenant {
+  return new Tenant({
+    name: 'anonymous',
+    weight: 1,
+    rate: 0,
+    concurrency: 0,
+    queueShare: 1,
+    isBackground: false,
+  });
+}
+
+/** The tenants by their keys: named ones, and one for each plain key. */
+export function tenantsByKey(config: Config): Map<string, Tenant> {
+  const plain = config.api_keys.map((api_key, at) => ({ api_key, name: `key-${String(at + 1)}` }));
+  const entries: Config['tenants'] = [...config.tenants, ...plain];
+  // Alone, a tenant has nobody to leave room for.
+  const share = entries.length > 1 ? config.key_queue_share : 1;
+  return new Map(
+    entries.map((entry) => [
+      entry.api_key,
+      new Tenant({
+        name: entry.name,
+        weight: entry.weight ?? 1,
+        rate: entry.rate ?? config.key_rate,
+        concurrency: entry.concurrency ?? config.key_concurrency,
+        queueShare: entry.queue_share ?? share,
+        isBackground: entry.priority === 'background',
+      }),
+    ]),
+  );
+}
