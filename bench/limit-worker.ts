@@ -18,7 +18,7 @@ const { loadRuntime } = await load<typeof import('../src/engine-process/runtime.
 );
 
 const { width, height } = engine.input;
-const runtime = await loadRuntime(engine);
+const runtime = await loadRuntime(engine, engine.plan.threads);
 const pixels = new Uint8Array(width * height * 3);
 const files = images.map((image) => Buffer.from(image, 'base64'));
 

@@ -45,7 +45,7 @@ export async function startServer(config: Config, log: Log): Promise<ShoalServer
 
   return {
     url: urlOf(app.server.address() as AddressInfo),
-    needsKey: config.api_keys.length > 0,
+    needsKey: config.api_keys.length + config.tenants.length > 0,
     app,
     models,
     async drain() {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ServedModel } from '../models/served-model.js';
+import { imagesPerSecond } from '../planning/curve.js';
 import type { ShoalServer } from '../server.js';
 import { VERSION } from '../version.js';
 
@@ -9,7 +10,7 @@ const EXAMPLE = fileURLToPath(new URL('../../examples/coffee.jpg', import.meta.u
 
 /** What a person wants to know when the server is up, and what to try first. */
 export function banner(server: ShoalServer): string {
-  const models = server.models.all.map((model) => `  model   ${describe(model)}`);
+  const models = server.models.all.flatMap(describeModel);
   return [
     '',
     `  shoal ${VERSION} listens on ${server.url}  (API docs: ${reachable(server.url)}/docs)`,
@@ -26,17 +27,30 @@ export function listeningLine(server: ShoalServer): Record<string, unknown> {
   return {
     url: server.url,
     version: VERSION,
-    models: server.models.all.map((model) => describe(model)),
+    models: server.models.all.map((model) => `${describe(model)} (${model.plan.why})`),
     try: tryLine(server),
   };
 }
 
+/** What is served and how, and under it what was measured. */
+function describeModel(model: ServedModel): string[] {
+  const { plan, profile } = model;
+  const curves = (profile?.splits ?? []).map(({ sessions, threads, points }) => {
+    const rates = points.map(
+      (point) => `${String(point.batch)}: ${(sessions * imagesPerSecond(point)).toFixed(0)}`,
+    );
+    const split = `${String(sessions)} × ${count(threads, 'thread')}`;
+    return `          ${split}, images/s by batch size  ${rates.join('   ')}`;
+  });
+  return [`  model   ${describe(model)}`, `          ${plan.why}`, ...curves];
+}
+
 function describe({ name, plan, engine, settings }: ServedModel): string {
   const window = settings.batching === 'fixed' ? ` after ${String(settings.window_ms)} ms` : '';
+  const wide = plan.wideThreads > 0 ? ` and one of ${count(plan.wideThreads, 'thread')}` : '';
   return (
     `${name} on ${engine.provider ?? 'none'}: ${count(plan.sessions, 'session')} of ` +
-    `${count(plan.threads, 'thread')}, up to ${count(plan.maxBatch, 'image')} at a time${window} ` +
-    `(${plan.why})`
+    `${count(plan.threads, 'thread')}${wide}, up to ${count(plan.maxBatch, 'image')} at a time${window}`
   );
 }
 

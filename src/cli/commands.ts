@@ -1,9 +1,15 @@
 import { ConfigError } from '../config/load.js';
 import { VERSION } from '../version.js';
+import { bench } from './bench.js';
 import { generalHelp } from './help.js';
 import { serve } from './serve.js';
+import { tune } from './tune.js';
 
-const COMMANDS: Readonly<Record<string, (args: string[]) => Promise<void>>> = { serve };
+const COMMANDS: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
+  serve,
+  bench,
+  tune,
+};
 
 /** Runs one command. What goes wrong is one line and a non-zero exit code. */
 export async function runCommand([name = '--help', ...args]: string[]): Promise<void> {

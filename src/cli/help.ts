@@ -5,6 +5,8 @@ export function generalHelp(): string {
 
 Commands:
   serve [model]   serve the bundled model, an .onnx file or a folder of model packages
+  bench [url]     measure a running server at given rates, or find its capacity
+  tune [model]    search the best plan for a model on this machine
 
   shoal <command> --help says more.   shoal --version prints the version.`;
 }

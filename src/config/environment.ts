@@ -1,4 +1,7 @@
 /** The only place that reads `process.env`. */
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export function readEnvironment(): Environment {
@@ -16,4 +19,11 @@ export function engineEnvironment(): Environment {
 /** Test doubles are refused everywhere else. */
 export function isTestRun(environment: Environment = readEnvironment()): boolean {
   return environment['NODE_ENV'] === 'test';
+}
+
+/** Where this user's programs keep what can be made again. */
+export function defaultCacheFolder(environment: Environment = readEnvironment()): string {
+  const { XDG_CACHE_HOME: xdg, LOCALAPPDATA: local } = environment;
+  const base = xdg !== undefined && xdg !== '' ? xdg : (local ?? join(homedir(), '.cache'));
+  return join(base, 'shoal');
 }

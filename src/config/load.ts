@@ -126,11 +126,17 @@ function firstError(merged: Layer, layers: readonly (readonly [string, Layer])[]
 }
 
 function checkRelations(config: Config): void {
-  if (config.api_keys.length === 0 && !config.insecure && !isLoopback(config.host)) {
+  const hasKeys = config.api_keys.length + config.tenants.length > 0;
+  if (!hasKeys && !config.insecure && !isLoopback(config.host)) {
     throw new ConfigError(
       `listening on ${config.host} lets anyone use this server: set api_keys (SHOAL_API_KEYS), or say --insecure`,
     );
   }
+  const names = config.tenants.map(({ name }) => name);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) throw new ConfigError(`two tenants are called "${twice}"`);
+  const keys = [...config.api_keys, ...config.tenants.map(({ api_key }) => api_key)];
+  if (new Set(keys).size < keys.length) throw new ConfigError('an API key is there twice');
   if (config.max_image_bytes > config.max_inflight_bytes / 2) {
     throw new ConfigError('"max_inflight_bytes" must be at least twice "max_image_bytes"');
   }

@@ -34,7 +34,7 @@ export const OPTIONS: readonly Option[] = Object.entries(ConfigSchema.properties
       placeholder: placeholderOf(plain),
       default: plain.default,
       description: plain.description ?? '',
-      isFileOnly: key === 'models',
+      isFileOnly: key === 'models' || key === 'tenants',
     };
   },
 );

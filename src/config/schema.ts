@@ -23,27 +23,44 @@ const integer = (
 
 /** Settings that every model may have for itself in the config file. */
 const modelSettings = {
-  sessions: auto(
-    1,
-    64,
-    'ONNX Runtime sessions, each on a thread of its own. `auto`: one per core, at most 8.',
-  ),
-  threads: auto(1, 64, 'Threads per session. `auto`: cores divided by sessions.'),
-  max_batch: auto(1, 256, 'The most images that run together. `auto`: 2.'),
+  sessions: auto(1, 64, 'ONNX Runtime sessions, each on a thread of its own. `auto`: as measured.'),
+  threads: auto(1, 64, 'Threads per session. `auto`: as measured.'),
+  wide_session: Type.Enum(['auto', 'off'], {
+    default: 'auto',
+    description:
+      'One more session with all cores, for images that come alone. `auto`: where measurements say that it pays.',
+  }),
+  max_batch: auto(1, 256, 'The most images that run together. `auto`: as measured.'),
+  profile: Type.Enum(['quick', 'full', 'off'], {
+    default: 'quick',
+    description:
+      'How the model is measured at its first start on a machine. `quick`: for about a second, and again later when nothing else is to do. `full`: thoroughly, before it serves. `off`: not at all.',
+  }),
+  slo_p99_ms: Type.Number({
+    minimum: 0,
+    maximum: 3_600_000,
+    default: 0,
+    description:
+      'The answer time that 99 of 100 requests should stay below. Plan and admission keep to it. 0: none, the highest throughput.',
+  }),
   batching: Type.Enum(['adaptive', 'fixed', 'off'], {
     default: 'adaptive',
     description:
-      '`adaptive`: a free session takes what is ready, nothing waits. `fixed`: collect for the whole window. `off`: one image at a time.',
+      '`adaptive`: a free session takes what is ready and waits only when measurements say that it pays. `fixed`: collect for the whole window. `off`: one image at a time.',
   }),
   window_ms: Type.Number({
     minimum: 0,
     maximum: 10_000,
     default: 10,
-    description:
-      'The longest that a ready image is held back to let a batch grow. Used by `fixed`.',
+    description: 'The longest that a ready image is held back to let a batch grow.',
   }),
   max_concurrent: auto(1, 4096, 'Images in an engine at once. `auto`: sessions × (max_batch + 1).'),
-  max_queue: integer(0, 100_000, 64, 'Images that wait for that. More are refused with 429.'),
+  max_wait_ms: auto(
+    1,
+    3_600_000,
+    'A request that would wait longer than this for its turn is refused at once with 429. `auto`: 500, or four batches of a slow model. Background requests wait until their own deadline.',
+  ),
+  max_queue: integer(0, 100_000, 1000, 'Images that wait for that. More are refused with 429.'),
   max_queue_bytes: integer(0, 4096 * MiB, 64 * MiB, 'Bytes of the images that wait.'),
 };
 
@@ -60,6 +77,21 @@ export const ModelEntrySchema = Type.Object(
   { additionalProperties: false },
 );
 
+/** A client with a key of its own. What is left out is as for plain `api_keys`. */
+export const TenantSchema = Type.Object(
+  {
+    name: Type.String({ pattern: '^[a-z0-9][a-z0-9._-]{0,31}$' }),
+    api_key: Type.String({ minLength: 8 }),
+    weight: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1000 })),
+    rate: Type.Optional(Type.Number({ minimum: 0, maximum: 1e6 })),
+    concurrency: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000 })),
+    queue_share: Type.Optional(Type.Number({ minimum: 0.01, maximum: 1 })),
+    priority: Type.Optional(Type.Enum(['interactive', 'background'])),
+  },
+  { additionalProperties: false },
+);
+export type TenantEntry = Static<typeof TenantSchema>;
+
 export const ConfigSchema = Type.Object(
   {
     host: Type.String({
@@ -71,6 +103,24 @@ export const ConfigSchema = Type.Object(
       default: [],
       description:
         'Keys that clients must send as `Authorization: Bearer` or `X-API-Key`. None: no key is asked for.',
+    }),
+    tenants: Type.Array(TenantSchema, {
+      default: [],
+      description:
+        'More keys, each with a name, a weight and limits of its own (config file only).',
+    }),
+    key_rate: Type.Number({
+      minimum: 0,
+      maximum: 1e6,
+      default: 0,
+      description: 'Requests per second that a key may send. 0: no limit.',
+    }),
+    key_concurrency: integer(0, 100_000, 0, 'Requests that a key may have in work. 0: no limit.'),
+    key_queue_share: Type.Number({
+      minimum: 0.01,
+      maximum: 1,
+      default: 0.5,
+      description: 'The share of the queue that one key may fill, where there are several keys.',
     }),
     insecure: Type.Boolean({
       default: false,
@@ -99,6 +149,16 @@ export const ConfigSchema = Type.Object(
       65_536 * MiB,
       256 * MiB,
       'Bytes of all requests that are being received or answered.',
+    ),
+    cache_dir: Type.String({
+      default: '',
+      description: 'Where measurements are kept. Empty: `shoal` in the cache folder of this user.',
+    }),
+    quarantine_ms: integer(
+      0,
+      86_400_000,
+      600_000,
+      'How long an image that has killed an engine twice is refused.',
     ),
     timeout_ms: integer(
       1,
@@ -150,10 +210,14 @@ type AutoNumber = number | 'auto';
 export interface ModelSettings {
   readonly sessions: AutoNumber;
   readonly threads: AutoNumber;
+  readonly wide_session: 'auto' | 'off';
   readonly max_batch: AutoNumber;
+  readonly profile: 'quick' | 'full' | 'off';
+  readonly slo_p99_ms: number;
   readonly batching: 'adaptive' | 'fixed' | 'off';
   readonly window_ms: number;
   readonly max_concurrent: AutoNumber;
+  readonly max_wait_ms: AutoNumber;
   readonly max_queue: number;
   readonly max_queue_bytes: number;
 }

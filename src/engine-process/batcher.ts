@@ -2,16 +2,10 @@ import type { EngineConfig, ItemMeta, ItemOutcome, Results } from '../engine/mes
 import { visibleSize } from '../image/info.js';
 import { estimateDecodeBytes } from '../image/limits.js';
 import { dropReason, type Item } from './item.js';
-import type { LaneAnswer, LaneTask, RunResult } from './lane-messages.js';
-import { decideBatch } from './policy.js';
-
-/** A worker that takes one task at a time. */
-export interface Lane {
-  /** Whether it can run batches; every lane can decode. */
-  readonly hasSession: boolean;
-  readonly isIdle: boolean;
-  assign(task: LaneTask, onAnswer: (answer: LaneAnswer) => void): void;
-}
+import type { Lane, LaneAnswer, RanAnswer, RunResult } from './lane-messages.js';
+import { type BatchDecision, decideBatch } from './policy.js';
+import { Traffic } from './traffic.js';
+import { Waitlist } from './waitlist.js';
 
 /** What the batcher needs from the engine around it. */
 export interface BatcherHost {
@@ -26,8 +20,9 @@ export interface BatcherHost {
 
 type BatcherConfig = Pick<
   EngineConfig,
-  'plan' | 'batching' | 'windowMs' | 'maxItems' | 'maxDecodeBytes'
+  'plan' | 'curve' | 'wideCurve' | 'batching' | 'windowMs' | 'maxItems' | 'maxDecodeBytes'
 >;
+type RunDecision = Extract<BatchDecision, { kind: 'run' }>;
 
 /**
  * Gives idle lanes something to do: a batch if the policy says so, otherwise a picture to decode.
@@ -41,20 +36,35 @@ export class Batcher {
   readonly #host: BatcherHost;
   readonly #items = new Map<number, Item>();
   readonly #freeSlots: number[];
-  #queued: Item[] = [];
-  #ready: Item[] = [];
+  readonly #queued = new Waitlist();
+  readonly #ready = new Waitlist();
+  readonly #running = new Map<Lane, readonly Item[]>();
+  readonly #traffic = new Traffic();
+  #maxBatch: number;
+  #isWideRunning = false;
   #decodingBytes = 0;
   #stopWaiting: (() => void) | undefined;
 
   constructor(config: BatcherConfig, host: BatcherHost) {
     this.#config = config;
     this.#host = host;
+    this.#maxBatch = config.plan.maxBatch;
     this.#freeSlots = Array.from({ length: config.maxItems }, (_, slot) => slot);
   }
 
   /** Items that have not been reported yet. */
   get size(): number {
     return this.#items.size;
+  }
+
+  /** Time of recent batches over what the profile says. */
+  get drift(): number {
+    return this.#traffic.drift;
+  }
+
+  /** What a lane works on, for when it does not come back. */
+  idsIn(lane: Lane): number[] {
+    return (this.#running.get(lane) ?? []).map(({ meta }) => meta.id);
   }
 
   add(meta: ItemMeta, bytes: Uint8Array): void {
@@ -69,8 +79,9 @@ export class Batcher {
       decodeMs: 0,
       waitingSince: now,
     };
+    if (!meta.isBackground) this.#traffic.arrived(now, this.#items.size);
     this.#items.set(meta.id, item);
-    this.#queued.push(item);
+    this.#queued.add(item);
     this.#assignWork();
   }
 
@@ -87,58 +98,81 @@ export class Batcher {
     this.#stopWaiting = undefined;
     this.#dropUnwanted();
     // Batches come before decoding: a ready item is closer to its answer.
-    for (const lane of this.#idleLanes()) {
-      if (lane.hasSession && !this.#startBatch(lane)) break;
-    }
-    for (const lane of this.#idleLanes()) if (!this.#startDecode(lane)) break;
+    while (this.#startBatch());
+    // The wide session has all cores.
+    if (this.#isWideRunning) return;
+    for (const lane of this.#host.lanes) if (lane.isIdle && !this.#startDecode(lane)) break;
   }
 
-  #idleLanes(): Lane[] {
-    return this.#host.lanes.filter((lane) => lane.isIdle);
-  }
-
-  #startBatch(lane: Lane): boolean {
-    const { plan, batching, windowMs } = this.#config;
+  #startBatch(): boolean {
+    if (this.#isWideRunning) return false;
+    const { plan, batching, windowMs, curve, wideCurve } = this.#config;
+    const idle = this.#host.lanes.filter((lane) => lane.isIdle && lane.hasSession);
+    const source = this.#nextSource();
     const now = this.#host.now();
-    // A fixed window counts from when an item is ready, so there items are decoded first.
-    const source = this.#ready.length > 0 || batching === 'fixed' ? this.#ready : this.#queued;
-    const [oldest] = source;
+    const [oldest] = source.interactive;
     const decision = decideBatch(
       {
-        ready: source.length,
-        oldestReadyMs: oldest === undefined ? 0 : now - oldest.waitingSince,
-        idleSessions: this.#idleLanes().filter(({ hasSession }) => hasSession).length,
+        waiting: source.interactive.length,
+        background: source.background.length,
+        oldestMs: now - (oldest?.waitingSince ?? now),
+        heldMs: now - (oldest?.heldSince ?? now),
+        forecast: this.#traffic.forecast(now, windowMs),
+        slackMs: Math.min(...source.interactive.map(({ deadline }) => deadline - now)),
+        idleSessions: idle.length,
+        arrivalsPerMs: this.#traffic.arrivalsPerMs(now),
+        company: this.#traffic.company,
+        drift: this.#traffic.drift,
+        perItemMs: source === this.#queued ? this.#traffic.perItemMs : 0,
       },
-      { mode: batching, maxBatch: plan.maxBatch, windowMs },
+      {
+        mode: batching,
+        sessions: plan.sessions,
+        maxBatch: this.#maxBatch,
+        windowMs,
+        curve,
+        ...(plan.wideThreads > 0 && wideCurve.length > 0 && { wideCurve }),
+      },
     );
     if (decision.kind === 'wait') {
-      this.#stopWaiting ??= this.#host.after(decision.forMs, () => {
+      for (const item of source.interactive) item.heldSince ??= now;
+      this.#stopWaiting = this.#host.after(decision.forMs, () => {
         this.#stopWaiting = undefined;
         this.#assignWork();
       });
     }
     if (decision.kind !== 'run') return false;
-    const size = this.#affordable(source, decision.size);
-    if (size > 0) this.#run(lane, source.splice(0, size));
-    return size > 0;
+    const lane = idle.find(({ hasWide }) => decision.session === 'narrow' || hasWide);
+    const batch = this.#affordable(source, decision);
+    if (lane === undefined || batch.length === 0) return false;
+    this.#run(lane, batch, decision.session);
+    return true;
   }
 
-  /** How many of the next items may be decoded, given what is being decoded elsewhere. */
-  #affordable(source: readonly Item[], wanted: number): number {
-    if (source !== this.#queued) return wanted;
+  #nextSource(): Waitlist {
+    // A fixed window counts from when an item is ready, so there items are decoded first.
+    if (this.#config.batching === 'fixed' || this.#ready.interactive.length > 0) return this.#ready;
+    if (this.#queued.interactive.length > 0) return this.#queued;
+    return this.#ready.size > 0 ? this.#ready : this.#queued;
+  }
+
+  /** As many of the next items as may be decoded, given what is being decoded elsewhere. */
+  #affordable(source: Waitlist, { size, extra }: RunDecision): Item[] {
+    if (source !== this.#queued) return source.take(size, extra);
     let cost = this.#decodingBytes;
-    let count = 0;
-    while (count < wanted) {
-      cost += decodeCost(source[count] as Item);
+    const fits = (item: Item): boolean => {
       // One picture may always be decoded, however large: it was admitted.
-      const isOnly = count === 0 && this.#decodingBytes === 0;
-      if (!isOnly && cost > this.#config.maxDecodeBytes) break;
-      count++;
-    }
-    return count;
+      const isOnly = cost === 0;
+      cost += decodeCost(item);
+      return isOnly || cost <= this.#config.maxDecodeBytes;
+    };
+    const misfit = source.interactive.slice(0, size).findIndex((item) => !fits(item));
+    if (misfit >= 0) return source.take(misfit, 0);
+    const tooMuch = source.background.slice(0, extra).findIndex((item) => !fits(item));
+    return source.take(size, tooMuch >= 0 ? tooMuch : extra);
   }
 
-  #run(lane: Lane, batch: readonly Item[]): void {
+  #run(lane: Lane, batch: readonly Item[], session: RunDecision['session']): void {
     const encoded = batch.filter(({ state }) => state === 'queued');
     const cost = encoded.reduce((sum, item) => sum + decodeCost(item), 0);
     this.#decodingBytes += cost;
@@ -148,17 +182,40 @@ export class Batcher {
       ...visibleSize(meta.image),
     }));
     for (const item of batch) item.state = 'running';
-    lane.assign({ kind: 'run', items }, (answer) => {
+    const started = this.#host.now();
+    this.#running.set(lane, batch);
+    this.#isWideRunning = session === 'wide';
+    lane.assign({ kind: 'run', session, items }, (answer) => {
       this.#decodingBytes -= cost;
+      this.#running.delete(lane);
+      this.#isWideRunning = false;
       for (const { bytes } of encoded) this.#host.releaseBytes(bytes);
-      this.#finishBatch(batch, answer);
+      if (answer.kind !== 'ran') throw new Error(`a lane answered a batch with ${answer.kind}`);
+      const ended = this.#host.now();
+      const laneMs = ended - started;
+      this.#traffic.answered(ended);
+      if (answer.batchSize > 0) this.#learn(session, laneMs, answer);
+      this.#finishBatch(batch, session, laneMs, answer);
     });
   }
 
-  #finishBatch(batch: readonly Item[], answer: LaneAnswer): void {
-    if (answer.kind !== 'ran') throw new Error(`a lane answered a batch with ${answer.kind}`);
-    const { batchSize, inferMs, postMs, results } = answer;
-    const outcomes = batch.map((item, index): ItemOutcome => {
+  #learn(session: RunDecision['session'], laneMs: number, answer: RanAnswer): void {
+    if (answer.ceiling !== undefined) this.#maxBatch = Math.min(this.#maxBatch, answer.ceiling);
+    // Only narrow ones compare with the curve that the drift is about.
+    else if (session === 'narrow') {
+      const decodeMs = answer.results.reduce((sum, result) => sum + result.decodeMs, 0);
+      const perItemMs = decodeMs / answer.batchSize;
+      this.#traffic.ran(this.#config.curve, answer.batchSize, laneMs - decodeMs, perItemMs);
+    }
+  }
+
+  #finishBatch(
+    batch: readonly Item[],
+    session: RunDecision['session'],
+    laneMs: number,
+    { batchSize: size, inferMs, postMs, results, ceiling }: RanAnswer,
+  ): void {
+    const items = batch.map((item, index): ItemOutcome => {
       this.#forget(item);
       const { id } = item.meta;
       const { decodeMs, result } = results[index] ?? MISSING_RESULT;
@@ -168,18 +225,19 @@ export class Batcher {
     });
     // The lane gets its next task before the results are written out.
     this.#assignWork();
-    this.#host.report(batchSize > 0 ? { batchSize, items: outcomes } : { items: outcomes });
+    const ran = { size, session, laneMs, ...(ceiling !== undefined && { ceiling }) };
+    this.#host.report(size > 0 ? { batch: ran, items } : { items });
   }
 
   #startDecode(lane: Lane): boolean {
-    const [item] = this.#queued;
+    const item = this.#queued.first;
     const slot = this.#freeSlots.at(-1);
     if (item === undefined || slot === undefined) return false;
     const cost = decodeCost(item);
     if (this.#decodingBytes > 0 && this.#decodingBytes + cost > this.#config.maxDecodeBytes) {
       return false;
     }
-    this.#queued.shift();
+    this.#queued.takeFirst();
     this.#freeSlots.pop();
     this.#decodingBytes += cost;
     item.state = 'decoding';
@@ -199,7 +257,7 @@ export class Batcher {
     item.waitingSince = this.#host.now();
     item.state = 'ready';
     if (answer.error === undefined) {
-      this.#ready.push(item);
+      this.#ready.add(item);
     } else {
       this.#forget(item);
       this.#host.report({ items: [{ id: item.meta.id, error: answer.error }] });
@@ -210,22 +268,15 @@ export class Batcher {
   /** Cancelled and expired items leave before anything is computed for them. */
   #dropUnwanted(): void {
     const now = this.#host.now();
-    const isWanted = (item: Item): boolean => dropReason(item, now) === undefined;
-    const dropped: ItemOutcome[] = [];
-    for (const list of [this.#queued, this.#ready]) {
-      for (const item of list) {
-        const reason = dropReason(item, now);
-        if (reason === undefined) continue;
+    const dropped = [this.#queued, this.#ready]
+      .flatMap((list) => list.sweep((item) => dropReason(item, now) !== undefined))
+      .map((item): ItemOutcome => {
         const stage = item.state === 'ready' ? 'decoded' : 'undecoded';
         if (stage === 'undecoded') this.#host.releaseBytes(item.bytes);
         this.#forget(item);
-        dropped.push({ id: item.meta.id, dropped: reason, stage });
-      }
-    }
-    if (dropped.length === 0) return;
-    this.#queued = this.#queued.filter(isWanted);
-    this.#ready = this.#ready.filter(isWanted);
-    this.#host.report({ items: dropped });
+        return { id: item.meta.id, dropped: dropReason(item, now) ?? 'cancelled', stage };
+      });
+    if (dropped.length > 0) this.#host.report({ items: dropped });
   }
 
   #forget(item: Item): void {

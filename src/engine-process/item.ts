@@ -18,6 +18,8 @@ export interface Item {
   /** Where its pixels lie, from the moment decoding starts. */
   slot: number;
   decodeMs: number;
+  /** When it was first held back to let its batch grow. */
+  heldSince?: number;
   /** When the current wait, for a decoder or for a session, began. */
   waitingSince: number;
 }

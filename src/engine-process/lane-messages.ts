@@ -1,5 +1,5 @@
 /** What the engine's main thread and a lane (worker thread) say to each other. */
-import type { EngineConfig } from '../engine/messages.js';
+import type { EngineConfig, SessionKind } from '../engine/messages.js';
 import type { ErrorCode } from '../errors.js';
 import type { Detection } from '../heads/detection.js';
 import type { ImageInfo } from '../image/info.js';
@@ -8,6 +8,8 @@ export interface LaneConfig {
   readonly engine: EngineConfig;
   /** Without one, a lane only decodes. */
   readonly hasSession: boolean;
+  /** One lane also owns the wide session, which never runs beside its narrow one. */
+  readonly hasWide: boolean;
   /** Room for `engine.maxItems` decoded pictures, shared by all lanes. */
   readonly slots: SharedArrayBuffer;
   /** One lane proves at start-up that only the wanted image loaders are open. */
@@ -31,6 +33,7 @@ export interface DecodeTask {
 /** Run a batch, after decoding those pictures of it that are not decoded yet. */
 export interface RunTask {
   readonly kind: 'run';
+  readonly session: SessionKind;
   readonly items: readonly RunItem[];
 }
 
@@ -56,7 +59,7 @@ export interface RunResult {
 }
 
 export type LaneAnswer =
-  | { readonly kind: 'ready'; readonly provider: string }
+  | { readonly kind: 'ready'; readonly provider: string; readonly ceiling?: number }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'decoded'; readonly ms: number; readonly error?: PublicError }
   | {
@@ -65,6 +68,19 @@ export type LaneAnswer =
       readonly batchSize: number;
       readonly inferMs: number;
       readonly postMs: number;
+      /** Memory was not enough for this batch, but was for this many images. */
+      readonly ceiling?: number;
       /** In the order of the task's items. */
       readonly results: readonly RunResult[];
     };
+export type RanAnswer = Extract<LaneAnswer, { kind: 'ran' }>;
+
+/** A worker that takes one task at a time. */
+export interface Lane {
+  /** Whether it can run batches; every lane can decode. */
+  readonly hasSession: boolean;
+  /** Whether it owns the wide session as well. */
+  readonly hasWide: boolean;
+  readonly isIdle: boolean;
+  assign(task: LaneTask, onAnswer: (answer: LaneAnswer) => void): void;
+}

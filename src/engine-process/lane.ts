@@ -7,6 +7,7 @@ import { ShoalError } from '../errors.js';
 import { HEADS } from '../heads/head.js';
 import type { Outputs } from '../heads/outputs.js';
 import { decodeInto } from '../image/decode.js';
+import { inferBatch, type Inferred, isOutOfMemory } from './infer.js';
 import type {
   DecodeTask,
   Encoded,
@@ -20,7 +21,7 @@ import type {
 } from './lane-messages.js';
 import { loadRuntime, type Runtime } from './runtime.js';
 
-const { engine, hasSession, slots, provesLoaders } = workerData as LaneConfig;
+const { engine, hasSession, hasWide, slots, provesLoaders } = workerData as LaneConfig;
 const { width, height } = engine.input;
 const pictureBytes = width * height * 3;
 const head = HEADS[engine.head];
@@ -74,27 +75,27 @@ async function runTask(runtime: Runtime, { items }: RunTask): Promise<LaneAnswer
   }
 
   const started = performance.now();
-  const outcome: InferOutcome = filled === 0 ? { error: FAILED } : await infer(runtime, filled);
+  const { pictures, ceiling } = await inferBatch(
+    (first, count) =>
+      runtime.run(batch.subarray(first * pictureBytes, (first + count) * pictureBytes), count),
+    filled,
+  );
   const inferred = performance.now();
   const results = items.map((item, index): RunResult => {
     const { ms: decodeMs, error, place } = places[index] as (typeof places)[0];
-    if (error !== undefined) return { decodeMs, result: error };
-    if ('error' in outcome) return { decodeMs, result: outcome.error };
-    return { decodeMs, result: applyHead(outcome.outputs, place, item) };
+    return { decodeMs, result: error ?? toResult(pictures[place] as Inferred, item) };
   });
   const postMs = performance.now() - inferred;
-  return { kind: 'ran', batchSize: filled, inferMs: inferred - started, postMs, results };
+  const inferMs = inferred - started;
+  const ran = { kind: 'ran', batchSize: filled, inferMs, postMs, results } as const;
+  return ceiling === undefined ? ran : { ...ran, ceiling };
 }
 
-async function infer(runtime: Runtime, count: number): Promise<InferOutcome> {
-  try {
-    return { outputs: await runtime.run(batch.subarray(0, count * pictureBytes), count) };
-  } catch (error) {
-    return { error: toPublicError(error) };
-  }
+function toResult(inferred: Inferred, item: RunItem): RunResult['result'] {
+  if (!('error' in inferred)) return applyHead(inferred.outputs, inferred.index, item);
+  console.error(inferred.error);
+  return isOutOfMemory(inferred.error) ? NO_MEMORY : FAILED;
 }
-
-type InferOutcome = { readonly outputs: Outputs } | { readonly error: PublicError };
 
 function applyHead(outputs: Outputs, index: number, item: RunItem): RunResult['result'] {
   const { threshold, width: imageWidth, height: imageHeight } = item;
@@ -106,7 +107,11 @@ function applyHead(outputs: Outputs, index: number, item: RunItem): RunResult['r
   }
 }
 
-const FAILED: PublicError = { code: 'internal_error', detail: 'The model failed on this image.' };
+const FAILED: PublicError = { code: 'model_failed', detail: 'The model failed on this image.' };
+const NO_MEMORY: PublicError = {
+  code: 'out_of_memory',
+  detail: 'The engine has not enough memory to run this image, even alone.',
+};
 
 /** What may reach a client; anything unexpected goes to the log instead. */
 function toPublicError(error: unknown): PublicError {
@@ -115,22 +120,53 @@ function toPublicError(error: unknown): PublicError {
   return FAILED;
 }
 
-async function start(): Promise<Runtime | undefined> {
+interface Sessions {
+  readonly narrow?: Runtime;
+  readonly wide?: Runtime;
+  /** The largest batch that fits into memory, when not all that were tried did. */
+  readonly ceiling?: number;
+}
+
+async function start(): Promise<Sessions> {
   if (provesLoaders) await (await import('../image/vips.js')).assertLoadersBlocked();
-  if (!hasSession) return undefined;
-  const runtime = await loadRuntime(engine);
-  // The first run allocates and is slow; it must not be a client's.
-  await runtime.run(batchPixels(0), 1);
-  return runtime;
+  if (!hasSession) return {};
+  const narrow = await loadRuntime(engine, engine.plan.threads);
+  const ceiling = await warmUp(narrow, engine.warmBatches);
+  const sessions = ceiling === undefined ? { narrow } : { narrow, ceiling };
+  if (!hasWide) return sessions;
+  const wide = await loadRuntime(engine, engine.plan.wideThreads);
+  await warmUp(wide, [1]);
+  return { ...sessions, wide };
+}
+
+/** First runs allocate and are slow; they must not be a client's. */
+async function warmUp(runtime: Runtime, sizes: readonly number[]): Promise<number | undefined> {
+  let fits = 0;
+  for (const count of sizes) {
+    try {
+      await runtime.run(batch.subarray(0, count * pictureBytes), count);
+      fits = count;
+    } catch (error) {
+      if (fits > 0 && isOutOfMemory(error)) return fits;
+      throw error;
+    }
+  }
+  return undefined;
 }
 
 try {
-  const runtime = await start();
+  const { ceiling, ...runtimes } = await start();
   parentPort?.on('message', (task: LaneTask) => {
-    if (task.kind === 'decode') void decodeTask(task).then(answer);
-    else if (runtime !== undefined) void runTask(runtime, task).then(answer);
+    if (task.kind === 'decode') {
+      void decodeTask(task).then(answer);
+      return;
+    }
+    const runtime = runtimes[task.session];
+    if (runtime === undefined) throw new Error(`this lane has no ${task.session} session`);
+    void runTask(runtime, task).then(answer);
   });
-  answer({ kind: 'ready', provider: runtime?.provider ?? 'none' });
+  const ready = { kind: 'ready', provider: runtimes.narrow?.provider ?? 'none' } as const;
+  answer(ceiling === undefined ? ready : { ...ready, ceiling });
 } catch (error) {
   answer({ kind: 'failed', message: error instanceof Error ? error.message : String(error) });
 }

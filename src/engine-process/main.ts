@@ -12,12 +12,16 @@ import type {
   Failed,
   Hello,
   ItemMeta,
+  Measure,
+  Measured,
   Pong,
   Ready,
+  Stuck,
 } from '../engine/messages.js';
 import { encodeFrameHead, FRAME, type Frame, FrameReader, WIRE_VERSION } from '../engine/wire.js';
 import { Batcher } from './batcher.js';
 import { BytePool } from './byte-pool.js';
+import { fillWithNoise, measure } from './measure.js';
 import { WorkerLane } from './worker-lane.js';
 
 const SOCKET_FD = 3;
@@ -41,7 +45,12 @@ const options: SocketConstructorOpts & ConnectOpts = {
   },
 };
 const socket = new Socket(options);
-let batcher: Batcher | undefined;
+let engine: RunningEngine | undefined;
+
+interface RunningEngine {
+  readonly batcher: Batcher;
+  measure(wanted: Measure): Promise<Measured>;
+}
 
 function endNow(): void {
   process.kill(process.pid, 'SIGKILL');
@@ -52,61 +61,92 @@ function fail(message: string): void {
   socket.write(encodeFrameHead(FRAME.failed, meta), endNow);
 }
 
+function failWith(error: unknown): void {
+  fail(error instanceof Error ? error.message : String(error));
+}
+
 function handleFrame({ type, meta, body }: Frame): void {
   switch (type) {
     case FRAME.configure:
-      configure(meta as EngineConfig).catch((error: unknown) => {
-        fail(error instanceof Error ? error.message : String(error));
-      });
+      configure(meta as EngineConfig).catch(failWith);
       break;
     case FRAME.item:
-      batcher?.add(meta as ItemMeta, body);
+      engine?.batcher.add(meta as ItemMeta, body);
       break;
     case FRAME.cancel:
-      batcher?.cancel((meta as CancelMeta).id);
+      engine?.batcher.cancel((meta as CancelMeta).id);
       break;
     case FRAME.ping: {
-      const pong: Pong = { rssBytes: process.memoryUsage.rss() };
+      const drift = engine?.batcher.drift ?? 1;
+      const pong: Pong = { rssBytes: process.memoryUsage.rss(), drift };
       socket.write(encodeFrameHead(FRAME.pong, pong));
       break;
     }
+    case FRAME.measure:
+      engine?.measure(meta as Measure).then((measured) => {
+        socket.write(encodeFrameHead(FRAME.measured, measured));
+      }, failWith);
+      break;
     default:
       throw new Error(`wire: an engine does not expect frame ${String(type)}`);
   }
 }
 
 async function configure(config: EngineConfig): Promise<void> {
-  const started = performance.now();
-  const slots = new SharedArrayBuffer(
-    config.maxItems * config.input.width * config.input.height * 3,
-  );
+  const startedAt = performance.now();
+  const pictureBytes = config.input.width * config.input.height * 3;
+  const slots = new SharedArrayBuffer(config.maxItems * pictureBytes);
   const lanes = Array.from({ length: config.plan.sessions + config.decodeLanes }, (_, index) => {
     const hasSession = index < config.plan.sessions;
     const provesLoaders = index === 0;
-    return new WorkerLane({ engine: config, hasSession, slots, provesLoaders }, fail);
+    const hasWide = index === 0 && config.plan.wideThreads > 0;
+    return new WorkerLane({ engine: config, hasSession, hasWide, slots, provesLoaders }, fail);
   });
-  const [first] = await Promise.all(lanes.map((lane) => lane.start()));
+  const started = await Promise.all(lanes.map((lane) => lane.start()));
+  const ceiling = Math.min(...started.map((lane) => lane.ceiling ?? Infinity));
+  const maxBatch = Math.min(config.plan.maxBatch, ceiling);
 
-  batcher = new Batcher(config, {
-    lanes,
-    now: () => performance.now(),
-    after: (ms, callback) => {
-      const timer = setTimeout(callback, ms);
-      return () => {
-        clearTimeout(timer);
-      };
+  const batcher = new Batcher(
+    { ...config, plan: { ...config.plan, maxBatch } },
+    {
+      lanes,
+      now: () => performance.now(),
+      after: (ms, callback) => {
+        const timer = setTimeout(callback, ms);
+        return () => {
+          clearTimeout(timer);
+        };
+      },
+      report: (results) => socket.write(encodeFrameHead(FRAME.results, results)),
+      releaseBytes: (bytes) => {
+        pool.giveBack(bytes);
+      },
     },
-    report: (results) => socket.write(encodeFrameHead(FRAME.results, results)),
-    releaseBytes: (bytes) => {
-      pool.giveBack(bytes);
+  );
+  let hasNoise = false;
+  engine = {
+    batcher,
+    async measure(wanted) {
+      // Only while no items are inside, so the slot is free.
+      if (!hasNoise) fillWithNoise(new Uint8Array(slots, 0, pictureBytes));
+      hasNoise = true;
+      const ms = await measure(lanes, wanted, config.input);
+      return { batch: wanted.batch, ms, rssBytes: process.memoryUsage.rss() };
     },
-  });
+  };
   setInterval(() => {
     const limit = performance.now() - config.hangTimeoutMs;
-    if (lanes.some(({ busySince }) => busySince !== undefined && busySince < limit)) endNow();
+    const hung = lanes.find(({ busySince }) => busySince !== undefined && busySince < limit);
+    if (hung === undefined) return;
+    const stuck: Stuck = { ids: batcher.idsIn(hung) };
+    socket.write(encodeFrameHead(FRAME.stuck, stuck), endNow);
   }, HANG_CHECK_MS).unref();
 
-  const ready: Ready = { provider: first?.provider ?? 'none', loadMs: performance.now() - started };
+  const ready: Ready = {
+    provider: started[0]?.provider ?? 'none',
+    loadMs: performance.now() - startedAt,
+    ...(maxBatch < config.plan.maxBatch && { ceiling: maxBatch }),
+  };
   socket.write(encodeFrameHead(FRAME.ready, ready));
 }
 

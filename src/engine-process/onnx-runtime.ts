@@ -4,7 +4,7 @@ import type { Outputs } from '../heads/outputs.js';
 import type { Runtime } from './runtime.js';
 
 /** The only place that touches ONNX Runtime. */
-export async function loadOnnx(config: EngineConfig): Promise<Runtime> {
+export async function loadOnnx(config: EngineConfig, threads: number): Promise<Runtime> {
   const { width, height } = config.input;
   const session = await InferenceSession.create(config.modelPath, {
     executionProviders: ['cpu'],
@@ -12,7 +12,7 @@ export async function loadOnnx(config: EngineConfig): Promise<Runtime> {
     executionMode: 'sequential',
     // A pattern per batch size would hold the memory of each; without, they share it. Same speed.
     enableMemPattern: false,
-    intraOpNumThreads: config.plan.threads,
+    intraOpNumThreads: threads,
     interOpNumThreads: 1,
     // A spinning thread takes the core that decoding or the HTTP process needs.
     extra: { session: { intra_op: { allow_spinning: '0' }, inter_op: { allow_spinning: '0' } } },

@@ -13,7 +13,9 @@ export interface Runtime {
 }
 
 /** Only the runtime that is asked for is loaded. */
-export async function loadRuntime(config: EngineConfig): Promise<Runtime> {
-  if (config.runtime === 'stub') return (await import('./stub-runtime.js')).loadStub(config);
-  return (await import('./onnx-runtime.js')).loadOnnx(config);
+export async function loadRuntime(config: EngineConfig, threads: number): Promise<Runtime> {
+  if (config.runtime === 'stub') {
+    return (await import('./stub-runtime.js')).loadStub(config, threads);
+  }
+  return (await import('./onnx-runtime.js')).loadOnnx(config, threads);
 }

@@ -1,11 +1,11 @@
 import { Worker } from 'node:worker_threads';
-import type { Lane } from './batcher.js';
-import type { LaneAnswer, LaneConfig, LaneTask } from './lane-messages.js';
+import type { Lane, LaneAnswer, LaneConfig, LaneTask } from './lane-messages.js';
 
 /** A lane on a real worker thread. */
 export class WorkerLane implements Lane {
   readonly #worker: Worker;
   readonly hasSession: boolean;
+  readonly hasWide: boolean;
   #onAnswer: ((answer: LaneAnswer) => void) | undefined;
   /** When the running task began. */
   busySince: number | undefined;
@@ -13,6 +13,7 @@ export class WorkerLane implements Lane {
   /** @param onDeath the thread is gone; nothing it held can be trusted any more */
   constructor(config: LaneConfig, onDeath: (reason: string) => void) {
     this.hasSession = config.hasSession;
+    this.hasWide = config.hasWide;
     this.#worker = new Worker(new URL('./lane.js', import.meta.url), { workerData: config });
     this.#worker.on('message', (answer: LaneAnswer) => {
       const callback = this.#onAnswer;
@@ -38,7 +39,7 @@ export class WorkerLane implements Lane {
   }
 
   /** The first message of a lane says whether it could load the model. */
-  start(): Promise<{ provider: string }> {
+  start(): Promise<{ provider: string; ceiling?: number }> {
     return new Promise((resolve, reject) => {
       this.#expect((answer) => {
         if (answer.kind === 'ready') resolve(answer);

@@ -1,14 +1,28 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { setPriority } from 'node:os';
 import { type Duplex, PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { engineEnvironment } from '../config/environment.js';
-import type { EngineConfig, Failed, Hello, ItemMeta, Pong, Ready, Results } from './messages.js';
+import type {
+  EngineConfig,
+  Failed,
+  Hello,
+  ItemMeta,
+  Measure,
+  Measured,
+  Pong,
+  Ready,
+  Results,
+  Stuck,
+} from './messages.js';
 import { encodeFrameHead, FRAME, type Frame, FrameReader, WIRE_VERSION } from './wire.js';
 
 export interface EngineEvents {
   onReady(ready: Ready): void;
   onResults(results: Results): void;
   onPong(pong: Pong): void;
+  onMeasured?(measured: Measured): void;
+  onStuck?(stuck: Stuck): void;
   /** The last event, whatever ended the process. */
   onEnd(reason: string): void;
 }
@@ -27,7 +41,8 @@ export class EngineLink {
   #failure: string | undefined;
   #hasEnded = false;
 
-  constructor(config: EngineConfig, events: EngineEvents) {
+  /** @param niceness above 0 it gives way to everything else on the machine */
+  constructor(config: EngineConfig, events: EngineEvents, niceness = 0) {
     this.#config = config;
     this.#events = events;
     // Built code in either case: worker threads and children cannot be started from TypeScript.
@@ -38,6 +53,7 @@ export class EngineLink {
       stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
       env: engineEnvironment(),
     });
+    if (niceness > 0 && this.#child.pid !== undefined) setPriority(this.#child.pid, niceness);
     this.#child.on('error', (error) => {
       this.#failure = error.message;
       // Without a process id it was never started, and there may be no other event.
@@ -81,6 +97,10 @@ export class EngineLink {
     this.#socket.write(encodeFrameHead(FRAME.ping, undefined));
   }
 
+  sendMeasure(measure: Measure): void {
+    this.#socket.write(encodeFrameHead(FRAME.measure, measure));
+  }
+
   /** The only way an engine is ended: native threads do not survive a polite exit. */
   kill(reason?: string): void {
     this.#failure ??= reason;
@@ -115,6 +135,12 @@ export class EngineLink {
         break;
       case FRAME.pong:
         this.#events.onPong(meta as Pong);
+        break;
+      case FRAME.measured:
+        this.#events.onMeasured?.(meta as Measured);
+        break;
+      case FRAME.stuck:
+        this.#events.onStuck?.(meta as Stuck);
         break;
       default:
         this.kill(`it sent an unknown frame ${String(type)}`);

@@ -3,6 +3,7 @@ import type { ErrorCode } from '../errors.js';
 import type { Detection } from '../heads/detection.js';
 import type { HeadName } from '../heads/head.js';
 import type { ImageInfo } from '../image/info.js';
+import type { Curve } from '../planning/curve.js';
 
 export interface Hello {
   readonly version: number;
@@ -13,7 +14,12 @@ export interface Plan {
   readonly sessions: number;
   readonly threads: number;
   readonly maxBatch: number;
+  /** Threads of one more session, which has all cores for a lone image; 0 for none. */
+  readonly wideThreads: number;
 }
+
+/** Narrow sessions work side by side; the wide one has all cores and works alone. */
+export type SessionKind = 'narrow' | 'wide';
 
 export type BatchingMode = 'adaptive' | 'fixed' | 'off';
 
@@ -24,6 +30,11 @@ export interface EngineConfig {
   readonly labels: readonly string[];
   readonly input: { readonly width: number; readonly height: number };
   readonly plan: Plan;
+  /** Measured latency by batch size; empty when it was not measured. */
+  readonly curve: Curve;
+  readonly wideCurve: Curve;
+  /** Batch sizes that every session runs once before it serves: a first run is slow. */
+  readonly warmBatches: readonly number[];
   /** Threads that only decode, beside those with a session. */
   readonly decodeLanes: number;
   readonly batching: BatchingMode;
@@ -40,6 +51,8 @@ export interface EngineConfig {
 export interface Ready {
   readonly provider: string;
   readonly loadMs: number;
+  /** The largest batch that fitted into memory, when the plan's did not. */
+  readonly ceiling?: number;
 }
 
 export interface Failed {
@@ -52,6 +65,8 @@ export interface ItemMeta {
   /** How long the answer is still wanted, counted from the moment the frame was sent. */
   readonly timeLeftMs: number;
   readonly image: ImageInfo;
+  /** It may wait for everything that is not. */
+  readonly isBackground: boolean;
 }
 
 export interface CancelMeta {
@@ -76,12 +91,42 @@ export type ItemOutcome =
 
 export type DropStage = 'undecoded' | 'decoded';
 
+/** A batch that ran. */
+export interface RanBatch {
+  readonly size: number;
+  readonly session: SessionKind;
+  /** How long its lane was busy with it, decoding included. */
+  readonly laneMs: number;
+  /** Memory was not enough for this batch; larger ones than this are not tried again. */
+  readonly ceiling?: number;
+}
+
 export interface Results {
-  /** The size of the batch that ran; absent when nothing ran. */
-  readonly batchSize?: number;
+  /** Absent when nothing ran. */
+  readonly batch?: RanBatch;
   readonly items: readonly ItemOutcome[];
 }
 
 export interface Pong {
   readonly rssBytes: number;
+  /** Time of recent batches over what the profile says. */
+  readonly drift: number;
+}
+
+/** Run made-up batches on all sessions at once and say how long each took. */
+export interface Measure {
+  readonly batch: number;
+  /** How often every session runs it. */
+  readonly runs: number;
+}
+
+export interface Measured {
+  readonly batch: number;
+  readonly ms: readonly number[];
+  readonly rssBytes: number;
+}
+
+/** The engine is about to end itself because these images did not return from a session. */
+export interface Stuck {
+  readonly ids: readonly number[];
 }

@@ -1,8 +1,8 @@
-import type { Cancellation } from '../cancellation.js';
 import { ShoalError } from '../errors.js';
-import type { ImageInfo } from '../image/info.js';
 import type { EngineEvents } from './engine-link.js';
-import type { ItemMeta, ItemOutcome, Ready, Results } from './messages.js';
+import { type EngineAnswer, type EngineRequest, ItemBook, type Pending } from './item-book.js';
+import type { ItemMeta, ItemOutcome, Pong, RanBatch, Ready, Results } from './messages.js';
+import { quarantined } from './quarantine.js';
 import { afterCrash, NO_CRASHES, type RestartState } from './restart-policy.js';
 
 /** The part of an engine process that its supervisor uses. */
@@ -15,62 +15,43 @@ export interface Link {
 
 export interface SupervisorHost {
   spawn(events: EngineEvents): Link;
-  onBatch(size: number): void;
+  onBatch(batch: RanBatch): void;
   onDropped(outcome: Extract<ItemOutcome, { dropped: unknown }>): void;
+  /** It was computed, but nobody waits for it any more. */
+  onWasted(outcome: Extract<ItemOutcome, { detections: unknown }>, batch: RanBatch): void;
+  /** An engine died of this image. True when it is not to be tried again. */
+  onKiller(request: EngineRequest, kills: number): boolean;
   onRestart(reason: string, delayMs: number): void;
   onBackUp(loadMs: number): void;
-}
-
-export interface EngineRequest {
-  /** The file, in as many pieces as it arrived in. */
-  readonly image: readonly Uint8Array[];
-  readonly info: ImageInfo;
-  readonly threshold: number;
-  /** When the answer stops being useful, on `performance.now()`'s clock. */
-  readonly deadline: number;
-  readonly cancellation: Cancellation;
-}
-
-export type EngineAnswer = Extract<ItemOutcome, { detections: unknown }> & { batchSize: number };
-
-interface Pending {
-  readonly id: number;
-  readonly request: EngineRequest;
-  /** It was in an engine that crashed. */
-  isSuspect: boolean;
-  resolve(answer: EngineAnswer): void;
-  reject(error: Error): void;
+  /** Larger batches than this do not fit into memory. */
+  onCeiling(batch: number): void;
 }
 
 const PING_MS = 1000;
 
 /**
- * Keeps one engine alive and gives it items. Items wait while it restarts; those that were inside
- * when it crashed are suspects and are tried once more, each alone: if the engine crashes again, it
- * is clear whose fault it was, and nobody else is affected. Every submitted item is settled
- * exactly once.
+ * Keeps one engine alive and gives it items, which wait while it restarts. Every submitted item is
+ * settled exactly once.
  */
 export class EngineSupervisor {
   readonly #host: SupervisorHost;
   readonly #hangTimeoutMs: number;
-  readonly #pending = new Map<number, Pending>();
-  /** Pending items that no engine has, the second kind after a crash. */
-  readonly #fresh = new Set<Pending>();
-  readonly #suspects = new Set<Pending>();
-  /** What the engine has and has not reported yet, even if nobody waits for it any more. */
-  readonly #inside = new Map<number, Pending>();
+  readonly #book = new ItemBook();
   #link: Link | undefined;
+  /** An engine that takes over as soon as it is ready and the other one is empty. */
+  #successor: { link: Link; ready: Ready | undefined } | undefined;
+  #stuck: readonly number[] = [];
+  #isStarved = false;
   #isReady = false;
   #isStopped = false;
   #ready: Ready | undefined;
   #readyAt = 0;
   #lastPongAt = 0;
   #restart: RestartState = NO_CRASHES;
-  #nextId = 1;
   #settleStart: { resolve(ready: Ready): void; reject(error: Error): void } | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** The engine's resident memory when it last said so. */
-  rssBytes = 0;
+  /** What the engine last said about itself. */
+  vitals: Pong = { rssBytes: 0, drift: 1 };
   restarts = 0;
 
   constructor(host: SupervisorHost, hangTimeoutMs: number) {
@@ -99,16 +80,13 @@ export class EngineSupervisor {
     this.#isStopped = true;
     clearInterval(this.#timer);
     this.#link?.kill();
-    for (const pending of [...this.#pending.values()])
-      this.#reject(pending, 'The server is stopping.');
+    this.#successor?.link.kill();
+    for (const pending of this.#book.pending) this.#reject(pending, 'The server is stopping.');
   }
 
   submit(request: EngineRequest): Promise<EngineAnswer> {
     return new Promise((resolve, reject) => {
-      const id = this.#nextId++;
-      const pending = { id, request, isSuspect: false, resolve, reject };
-      this.#pending.set(id, pending);
-      this.#fresh.add(pending);
+      const pending = this.#book.add(request, { resolve, reject });
       request.cancellation.listen((reason) => {
         this.#abandon(pending, reason);
       });
@@ -116,10 +94,49 @@ export class EngineSupervisor {
     });
   }
 
+  /** Starts another engine beside this one and lets it take over; nobody waits meanwhile. */
+  recycle(): void {
+    if (!this.#isReady || this.#successor !== undefined) return;
+    const successor: { link: Link; ready: Ready | undefined } = {
+      link: this.#host.spawn({
+        ...this.#events(),
+        onReady: (ready) => {
+          successor.ready = ready;
+          this.#handOver();
+        },
+        onEnd: (reason) => {
+          // Until it has taken over it is nobody's loss; afterwards it is the engine.
+          if (this.#successor === successor) this.#successor = undefined;
+          else if (this.#link === successor.link) this.#handleEnd(reason);
+        },
+      }),
+      ready: undefined,
+    };
+    this.#successor = successor;
+  }
+
+  #handOver(): void {
+    if (this.#successor?.ready === undefined || !this.#book.isEngineEmpty) return;
+    const { link, ready } = this.#successor;
+    this.#successor = undefined;
+    clearInterval(this.#timer);
+    const old = this.#link;
+    this.#link = link;
+    old?.kill();
+    this.#handleReady(ready);
+  }
+
   #spawn(): void {
     this.#lastPongAt = performance.now();
     try {
-      this.#link = this.#host.spawn(this.#events());
+      const link = this.#host.spawn({
+        ...this.#events(),
+        onEnd: (reason) => {
+          // One that was replaced has nothing to say any more.
+          if (this.#link === link) this.#handleEnd(reason);
+        },
+      });
+      this.#link = link;
     } catch (error) {
       // No memory or no descriptors: an engine that ended before it began.
       setImmediate(() => {
@@ -128,7 +145,7 @@ export class EngineSupervisor {
     }
   }
 
-  #events(): EngineEvents {
+  #events(): Omit<EngineEvents, 'onEnd'> {
     return {
       onReady: (ready) => {
         this.#handleReady(ready);
@@ -136,12 +153,12 @@ export class EngineSupervisor {
       onResults: (results) => {
         this.#handleResults(results);
       },
-      onPong: ({ rssBytes }) => {
+      onPong: (pong) => {
         this.#lastPongAt = performance.now();
-        this.rssBytes = rssBytes;
+        this.vitals = pong;
       },
-      onEnd: (reason) => {
-        this.#handleEnd(reason);
+      onStuck: ({ ids }) => {
+        this.#stuck = ids;
       },
     };
   }
@@ -149,6 +166,7 @@ export class EngineSupervisor {
   #handleReady(ready: Ready): void {
     this.#isReady = true;
     this.#ready = ready;
+    if (ready.ceiling !== undefined) this.#host.onCeiling(ready.ceiling);
     this.#readyAt = performance.now();
     this.#lastPongAt = this.#readyAt;
     this.#timer = setInterval(
@@ -168,6 +186,7 @@ export class EngineSupervisor {
   /** A stopped or stuck main thread does not answer; a stuck lane is the engine's own watch. */
   #checkAlive(): void {
     if (performance.now() - this.#lastPongAt > this.#hangTimeoutMs) {
+      this.#isStarved = true;
       this.#link?.kill('it did not answer in time and was killed');
     } else {
       this.#link?.sendPing();
@@ -179,14 +198,17 @@ export class EngineSupervisor {
     const ranForMs = this.#isReady ? performance.now() - this.#readyAt : 0;
     this.#isReady = false;
     this.#link = undefined;
-    this.rssBytes = 0;
+    this.vitals = { rssBytes: 0, drift: 1 };
     if (this.#isStopped) return;
     if (this.#settleStart !== undefined) {
       this.#settleStart.reject(new Error(reason));
       this.#settleStart = undefined;
       return;
     }
-    this.#takeBackItems();
+    // A successor would serve, but its own end is not watched yet: one way back is enough.
+    this.#successor?.link.kill();
+    this.#successor = undefined;
+    this.#judge();
     const { state, delayMs } = afterCrash(this.#restart, ranForMs);
     this.#restart = state;
     this.restarts++;
@@ -196,76 +218,58 @@ export class EngineSupervisor {
     }, delayMs);
   }
 
-  #takeBackItems(): void {
-    for (const pending of this.#inside.values()) {
-      if (!this.#pending.has(pending.id)) continue;
-      if (pending.isSuspect) {
-        this.#reject(pending, 'The engine failed twice while it worked on this image.');
-      } else {
-        pending.isSuspect = true;
-        this.#suspects.add(pending);
-      }
+  /** Who was it? Images that have done it before are not tried a third time. */
+  #judge(): void {
+    const accused = this.#book.crashed(this.#stuck);
+    // An engine that does not answer may be stopped or starved, which is no image's fault.
+    const proven = this.#isStarved ? [] : accused;
+    this.#stuck = [];
+    this.#isStarved = false;
+    for (const { pending, kills } of proven) {
+      const isQuarantined = this.#host.onKiller(pending.request, kills);
+      if (isQuarantined && this.#book.forget(pending)) pending.reject(quarantined());
+      else if (kills > 1) this.#reject(pending, 'The engine failed twice while it worked on it.');
     }
-    this.#inside.clear();
   }
 
-  /** Sends what may be sent now: one suspect alone, or everything when there is none. */
   #dispatch(): void {
     if (!this.#isReady) return;
-    const [suspect] = this.#suspects;
-    if (suspect !== undefined) {
-      if (this.#inside.size === 0) this.#send(suspect);
-      return;
+    for (const { id, request } of this.#book.takeSendable()) {
+      const { threshold, info: image, deadline, isBackground } = request;
+      const timeLeftMs = deadline - performance.now();
+      this.#link?.sendItem({ id, threshold, image, timeLeftMs, isBackground }, request.image);
     }
-    const [first] = this.#inside.values();
-    if (first?.isSuspect === true) return;
-    for (const pending of this.#fresh) this.#send(pending);
   }
 
-  /** Wherever it waits, it does so no longer. */
-  #forget(pending: Pending): boolean {
-    this.#fresh.delete(pending);
-    this.#suspects.delete(pending);
-    return this.#pending.delete(pending.id);
-  }
-
-  #send(pending: Pending): void {
-    const { id, request } = pending;
-    const { threshold, info: image, deadline } = request;
-    this.#fresh.delete(pending);
-    this.#suspects.delete(pending);
-    this.#inside.set(id, pending);
-    const timeLeftMs = deadline - performance.now();
-    this.#link?.sendItem({ id, threshold, image, timeLeftMs }, request.image);
-  }
-
-  #handleResults({ batchSize, items }: Results): void {
-    if (batchSize !== undefined) this.#host.onBatch(batchSize);
+  #handleResults({ batch, items }: Results): void {
+    if (batch !== undefined) this.#host.onBatch(batch);
+    if (batch?.ceiling !== undefined) this.#host.onCeiling(batch.ceiling);
     for (const outcome of items) {
-      this.#inside.delete(outcome.id);
+      const pending = this.#book.reported(outcome.id);
       if ('dropped' in outcome) this.#host.onDropped(outcome);
-      const pending = this.#pending.get(outcome.id);
-      // Nobody waits for it any more.
-      if (pending === undefined) continue;
-      this.#forget(pending);
-      if ('detections' in outcome) pending.resolve({ ...outcome, batchSize: batchSize ?? 1 });
-      else if ('error' in outcome) {
-        pending.reject(new ShoalError(outcome.error.code, outcome.error.detail));
-      } else pending.reject(new ShoalError('deadline_exceeded', EXPIRED));
+      if ('error' in outcome) {
+        pending?.reject(new ShoalError(outcome.error.code, outcome.error.detail));
+      } else if ('dropped' in outcome) {
+        pending?.reject(new ShoalError('deadline_exceeded', EXPIRED));
+      } else if (batch !== undefined) {
+        if (pending === undefined) this.#host.onWasted(outcome, batch);
+        pending?.resolve({ ...outcome, batch });
+      }
     }
+    this.#handOver();
     this.#dispatch();
   }
 
   /** The caller has its reason already; what matters is that no more work is done. */
   #abandon(pending: Pending, reason: Error): void {
-    if (!this.#forget(pending)) return;
-    if (this.#inside.has(pending.id)) this.#link?.sendCancel(pending.id);
+    if (!this.#book.forget(pending)) return;
+    if (this.#book.isInside(pending)) this.#link?.sendCancel(pending.id);
     pending.reject(reason);
     this.#dispatch();
   }
 
   #reject(pending: Pending, detail: string): void {
-    this.#forget(pending);
+    this.#book.forget(pending);
     pending.reject(new ShoalError('engine_unavailable', detail, { retryAfterSeconds: 1 }));
   }
 }

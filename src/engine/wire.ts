@@ -11,7 +11,7 @@
  */
 
 /** Both sides are built together, but a stale build must be noticed, not guessed at. */
-export const WIRE_VERSION = 1;
+export const WIRE_VERSION = 2;
 
 export const FRAME = {
   /** engine → server: the first frame, with the version. */
@@ -31,6 +31,12 @@ export const FRAME = {
   /** server → engine and back: the engine's main thread is alive. */
   ping: 8,
   pong: 9,
+  /** server → engine: measure a batch size; only while no items are inside. */
+  measure: 10,
+  /** engine → server: the result of that. */
+  measured: 11,
+  /** engine → server: images that hang; the engine ends itself. */
+  stuck: 12,
 } as const;
 export type FrameType = (typeof FRAME)[keyof typeof FRAME];
 

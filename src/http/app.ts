@@ -1,5 +1,6 @@
 import fastify, { type FastifyInstance } from 'fastify';
 import { ByteBudget } from '../admission/byte-budget.js';
+import { tenantsByKey } from '../admission/tenants.js';
 import type { Config } from '../config/schema.js';
 import { ShoalError } from '../errors.js';
 import type { ModelRegistry } from '../models/registry.js';
@@ -8,11 +9,13 @@ import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { KeyRing } from './auth.js';
 import { createContext } from './context.js';
+import { refusingServer } from './early-refusal.js';
 import type { Lifecycle } from './lifecycle.js';
 import { answerUnknownRoutes } from './not-found.js';
 import { observeRequests, requestIdOf } from './observe.js';
 import { openApiRoutes } from './openapi.js';
 import { answerClientError, sendProblem } from './problems.js';
+import { ReportQueue } from './report-queue.js';
 import { healthRoutes } from './routes/health.js';
 import { metricsRoute } from './routes/metrics.js';
 import { modelRoutes } from './routes/models.js';
@@ -34,18 +37,28 @@ const TIMEOUT_CHECK_MS = 1000;
 /** The HTTP side, ready to listen. */
 export async function createApp(dependencies: AppDependencies): Promise<FastifyInstance> {
   const { config, models, log, metrics, lifecycle, eventLoop } = dependencies;
+  const keys = new KeyRing(tenantsByKey(config));
+  const budget = new ByteBudget(config.max_inflight_bytes);
+  const reports = new ReportQueue(log, metrics);
+  metrics.onCollect(() => {
+    reports.flush();
+  });
   const app = fastify({
     logger: false,
     genReqId: requestIdOf,
     // Routes count bytes themselves, with a limit that depends on the form of the body.
     bodyLimit: Number.MAX_SAFE_INTEGER,
-    requestTimeout: config.body_timeout_ms,
-    keepAliveTimeout: config.keep_alive_timeout_ms,
     forceCloseConnections: false,
-    http: {
-      headersTimeout: config.headers_timeout_ms,
-      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-      maxHeaderSize: MAX_HEADER_BYTES,
+    serverFactory: (handle) => {
+      const options = {
+        requestTimeout: config.body_timeout_ms,
+        keepAliveTimeout: config.keep_alive_timeout_ms,
+        headersTimeout: config.headers_timeout_ms,
+        connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+        maxHeaderSize: MAX_HEADER_BYTES,
+      };
+      const timeoutMs = config.timeout_ms;
+      return refusingServer(options, handle, { models, keys, reports, lifecycle, timeoutMs });
     },
     clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
@@ -56,12 +69,12 @@ export async function createApp(dependencies: AppDependencies): Promise<FastifyI
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, useDefaults: false } },
   });
   app.server.maxConnections = config.max_connections;
-  const keys = new KeyRing(config.api_keys);
-  const budget = new ByteBudget(config.max_inflight_bytes);
 
   // Before any route, so that a new one is guarded unless it says otherwise.
-  observeRequests(app, { log, metrics, lifecycle }, (request) => {
-    if (request.routeOptions.config.isPublic !== true) keys.check(request.headers);
+  observeRequests(app, { reports, lifecycle }, (request) => {
+    if (request.routeOptions.config.isPublic !== true) {
+      request.context.tenant = keys.identify(request.headers);
+    }
     if (request.headers['content-encoding'] !== undefined) {
       throw new ShoalError(
         'unsupported_content_encoding',

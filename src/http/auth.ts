@@ -1,21 +1,30 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Tenant } from '../admission/tenant.js';
+import { anonymousTenant } from '../admission/tenants.js';
 import { ShoalError } from '../errors.js';
 
 /**
- * Checks API keys. Digests are compared, because they have one length and a comparison in constant
- * time needs that; every key is compared, so the time says nothing about which one came close.
+ * Tells tenants by their API keys. Digests are compared, because they have one length and a
+ * comparison in constant time needs that; every key is compared, so the time says nothing about
+ * which one came close.
  */
 export class KeyRing {
-  readonly #digests: readonly Buffer[];
+  readonly #keys: readonly { readonly digest: Buffer; readonly tenant: Tenant }[];
+  readonly #anonymous = anonymousTenant();
 
-  constructor(keys: readonly string[]) {
-    this.#digests = keys.map(digest);
+  constructor(tenants: ReadonlyMap<string, Tenant>) {
+    this.#keys = [...tenants].map(([key, tenant]) => ({ digest: digest(key), tenant }));
+  }
+
+  /** Whoever sends without a key, where none is needed. */
+  get anonymous(): Tenant {
+    return this.#anonymous;
   }
 
   /** @throws unless a key is not needed or a right one was sent */
-  check(headers: IncomingHttpHeaders): void {
-    if (this.#digests.length === 0) return;
+  identify(headers: IncomingHttpHeaders): Tenant {
+    if (this.#keys.length === 0) return this.#anonymous;
     const sent = sentKey(headers);
     if (sent === undefined) {
       throw new ShoalError(
@@ -24,8 +33,9 @@ export class KeyRing {
       );
     }
     const sentDigest = digest(sent);
-    const matches = this.#digests.filter((known) => timingSafeEqual(known, sentDigest));
-    if (matches.length === 0) throw new ShoalError('unauthorized', 'This API key is not known.');
+    const [match] = this.#keys.filter((known) => timingSafeEqual(known.digest, sentDigest));
+    if (match === undefined) throw new ShoalError('unauthorized', 'This API key is not known.');
+    return match.tenant;
   }
 }
 

@@ -1,4 +1,6 @@
 import type { Reservation } from '../admission/byte-budget.js';
+import type { Visitor } from '../admission/gate.js';
+import type { Tenant } from '../admission/tenant.js';
 import type { ErrorCode } from '../errors.js';
 import type { ServedModel } from '../models/served-model.js';
 import type { BodyForm } from './content-type.js';
@@ -12,6 +14,12 @@ export interface RequestContext {
   readonly id: string;
   readonly startedAt: number;
   readonly stagesMs: Partial<Record<Stage, number>>;
+  /** Whoever sent it; known once its key has been checked. */
+  tenant?: Tenant;
+  /** What the gate in front of the model has been told about it. */
+  visitor?: Visitor;
+  /** Its tenant counts it until it is over. */
+  isInWork: boolean;
   model?: ServedModel;
   form?: BodyForm;
   batchSize?: number;
@@ -28,6 +36,7 @@ export function createContext(id: string): RequestContext {
     id,
     startedAt: performance.now(),
     stagesMs: {},
+    isInWork: false,
     onClientGone: undefined,
     reservation: undefined,
     isClosed: false,

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Log } from '../telemetry/log.js';
-import type { Metrics } from '../telemetry/metrics.js';
 import { createContext, type RequestContext, STAGES } from './context.js';
 import type { Lifecycle } from './lifecycle.js';
 import { onceClosed } from './on-close.js';
-import { ReportQueue } from './report-queue.js';
+import type { ReportQueue } from './report-queue.js';
 
 const SANE_ID = /^[\w.:-]{1,128}$/;
 
@@ -22,13 +20,9 @@ export function requestIdOf(request: IncomingMessage): string {
  */
 export function observeRequests(
   app: FastifyInstance,
-  { log, metrics, lifecycle }: { log: Log; metrics: Metrics; lifecycle: Lifecycle },
+  { reports, lifecycle }: { reports: ReportQueue; lifecycle: Lifecycle },
   check: (request: FastifyRequest) => void,
 ): void {
-  const reports = new ReportQueue(log, metrics);
-  metrics.onCollect(() => {
-    reports.flush();
-  });
   app.addHook('onClose', (_app, done) => {
     reports.flush();
     done();
@@ -43,6 +37,7 @@ export function observeRequests(
     onceClosed(reply.raw, request.raw.socket, () => {
       context.isClosed = true;
       context.reservation?.release();
+      if (context.isInWork) context.tenant?.leave();
       context.onClientGone?.();
       lifecycle.requestEnded();
       reports.add({

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../errors.js';
 import { type Log, logAt } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { RequestContext } from './context.js';
@@ -14,7 +15,16 @@ export interface RequestReport {
   readonly isProbe: boolean;
 }
 
+/** Requests that were refused before anything else was known about them. */
+export interface Refused {
+  readonly route: string;
+  readonly model: string;
+  readonly tenant: string;
+  readonly code: ErrorCode;
+}
+
 const FLUSH_MS = 50;
+const SUMMARY_MS = 1000;
 
 /**
  * Log lines and metrics of finished requests, written a few at a time. While both cores compute,
@@ -25,6 +35,9 @@ export class ReportQueue {
   readonly #metrics: Metrics;
   #reports: RequestReport[] = [];
   #timer: NodeJS.Timeout | undefined;
+  /** How many of the same kind since the last summary. */
+  readonly #refused = new Map<string, { refused: Refused; count: number }>();
+  #summaryTimer: NodeJS.Timeout | undefined;
 
   constructor(log: Log, metrics: Metrics) {
     this.#log = log;
@@ -34,11 +47,45 @@ export class ReportQueue {
   add(report: RequestReport): void {
     this.#reports.push(report);
     this.#timer ??= setTimeout(() => {
-      this.flush();
+      this.#writeReports();
     }, FLUSH_MS);
   }
 
+  /**
+   * A server that refuses most of what comes would write about little else. So these are counted,
+   * and there is one line a second for each kind.
+   */
+  addRefused(refused: Refused): void {
+    const key = `${refused.route} ${refused.model} ${refused.tenant} ${refused.code}`;
+    const known = this.#refused.get(key);
+    if (known === undefined) this.#refused.set(key, { refused, count: 1 });
+    else known.count++;
+    this.#summaryTimer ??= setTimeout(() => {
+      this.#summarise();
+    }, SUMMARY_MS);
+  }
+
+  #summarise(): void {
+    clearTimeout(this.#summaryTimer);
+    this.#summaryTimer = undefined;
+    for (const { refused, count } of this.#refused.values()) {
+      const { route, model, tenant, code } = refused;
+      const metrics = this.#metrics;
+      metrics.count('shoal_http_requests_total', { route, status: '429' }, count);
+      metrics.count('inference_requests_total', { model, outcome: 'rejected' }, count);
+      metrics.count('shoal_tenant_requests_total', { tenant, outcome: 'rejected' }, count);
+      metrics.count('shoal_rejections_total', { model, reason: code }, count);
+      this.#log.warn({ route, status: 429, model, tenant, code, count }, 'requests refused');
+    }
+    this.#refused.clear();
+  }
+
   flush(): void {
+    this.#summarise();
+    this.#writeReports();
+  }
+
+  #writeReports(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const reports = this.#reports;
@@ -56,7 +103,7 @@ function writeLine(
   { context, method, route, status, totalMs, isProbe }: RequestReport,
   log: Log,
 ): void {
-  const { model, stagesMs, batchSize, errorCode } = context;
+  const { model, tenant, stagesMs, batchSize, errorCode } = context;
   const line: Record<string, unknown> = {
     request_id: context.id,
     method,
@@ -66,6 +113,7 @@ function writeLine(
   };
   if (model !== undefined) {
     line['model'] = model.name;
+    line['tenant'] = tenant?.name;
     line['outcome'] = outcomeOf(status);
   }
   for (const [stage, ms] of Object.entries(stagesMs)) line[`${stage}_ms`] = round(ms);
@@ -79,10 +127,14 @@ function writeLine(
 
 function recordMetrics({ context, route, status, totalMs }: RequestReport, metrics: Metrics): void {
   metrics.count('shoal_http_requests_total', { route, status: String(status) });
-  const { model, stagesMs, errorCode } = context;
+  const { model, tenant, stagesMs, errorCode } = context;
   if (model === undefined) return;
   const labels = { model: model.name };
-  metrics.count('inference_requests_total', { ...labels, outcome: outcomeOf(status) });
+  const outcome = outcomeOf(status);
+  metrics.count('inference_requests_total', { ...labels, outcome });
+  if (tenant !== undefined) {
+    metrics.count('shoal_tenant_requests_total', { tenant: tenant.name, outcome });
+  }
   if (status === 429) {
     metrics.count('shoal_rejections_total', { ...labels, reason: errorCode ?? 'unknown' });
   }

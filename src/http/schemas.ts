@@ -70,12 +70,46 @@ export const ModelResponse = Type.Object({
     sessions: Type.Integer(),
     threads: Type.Integer(),
     max_batch: Type.Integer(),
+    wide_threads: Type.Integer({
+      description: 'Threads of one more session for images that come alone; 0 without one.',
+    }),
+    wide_session_bytes: Type.Optional(
+      Type.Integer({ description: 'What that costs: another copy of the weights.' }),
+    ),
     max_concurrent: Type.Integer(),
     batching: Type.String(),
     window_ms: Type.Number(),
+    images_per_second: Type.Optional(
+      Type.Number({ description: 'What all sessions reach together, without decoding.' }),
+    ),
     why: Type.String(),
+    warnings: Type.Array(Type.String()),
   }),
+  profile: Type.Optional(
+    Type.Object(
+      {
+        depth: Type.Enum(['quick', 'full']),
+        measured_at: Type.String(),
+        splits: Type.Array(
+          Type.Object({
+            sessions: Type.Integer(),
+            threads: Type.Integer(),
+            curve: Type.Array(
+              Type.Object({
+                batch: Type.Integer(),
+                ms: Type.Number({ description: 'Median time of a batch, all sessions at work.' }),
+                images_per_second: Type.Number({ description: 'All sessions together.' }),
+                memory_bytes: Type.Integer({ description: 'Resident, of the whole engine.' }),
+              }),
+            ),
+          }),
+        ),
+      },
+      { description: 'What was measured; absent when nothing was.' },
+    ),
+  ),
   limits: Type.Object({
+    max_wait_ms: Type.Number(),
     max_queue: Type.Integer(),
     max_queue_bytes: Type.Integer(),
     max_image_bytes: Type.Integer(),

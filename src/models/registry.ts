@@ -2,20 +2,22 @@ import { ConfigError } from '../config/load.js';
 import { isTestRun } from '../config/environment.js';
 import type { Config, ModelEntry } from '../config/schema.js';
 import { ShoalError } from '../errors.js';
-import type { Log } from '../telemetry/log.js';
+import { thisMachine } from '../planning/machine.js';
 import type { Metrics } from '../telemetry/metrics.js';
+import type { Telemetry } from '../telemetry/telemetry.js';
+import { IdleWork } from './idle-work.js';
 import { BUNDLED_MODEL, type ModelPackage, readPackages } from './package.js';
-import { usableCores } from './plan.js';
 import { ServedModel } from './served-model.js';
 
 /** The models that are served, by name. */
 export class ModelRegistry {
   readonly #models: ReadonlyMap<string, ServedModel>;
   readonly default: ServedModel;
+  readonly #idleWork: IdleWork;
 
-  constructor(config: Config, telemetry: { log: Log; metrics: Metrics }) {
+  constructor(config: Config, telemetry: Telemetry) {
     const models = new Map<string, ServedModel>();
-    const cores = usableCores();
+    const machine = thisMachine();
     for (const [modelPackage, entry] of packagesOf(config)) {
       if (models.has(modelPackage.name)) {
         throw new ConfigError(`two models are called "${modelPackage.name}"`);
@@ -23,7 +25,8 @@ export class ModelRegistry {
       if (modelPackage.manifest.runtime === 'stub' && !isTestRun()) {
         throw new ConfigError(`"${modelPackage.name}" is a test double and is not served`);
       }
-      models.set(modelPackage.name, new ServedModel(modelPackage, entry, config, cores, telemetry));
+      const model = new ServedModel(modelPackage, entry, config, machine, telemetry);
+      models.set(modelPackage.name, model);
     }
     const [first] = models.values();
     const chosen = config.default_model === '' ? first : models.get(config.default_model);
@@ -32,6 +35,7 @@ export class ModelRegistry {
     }
     this.#models = models;
     this.default = chosen;
+    this.#idleWork = new IdleWork([...models.values()], telemetry.log);
     telemetry.metrics.onCollect(() => {
       for (const model of models.values()) setGauges(model, telemetry.metrics);
     });
@@ -46,10 +50,19 @@ export class ModelRegistry {
     return this.all.some((model) => model.engine.isReady);
   }
 
+  /** Whether any model has more to do than it can at once. */
+  get isCrowded(): boolean {
+    for (const { gate } of this.#models.values()) if (gate.isCrowded) return true;
+    return false;
+  }
+
   /** `undefined` is the default model. */
+  find(name: string | undefined): ServedModel | undefined {
+    return name === undefined ? this.default : this.#models.get(name);
+  }
+
   get(name: string | undefined): ServedModel {
-    if (name === undefined) return this.default;
-    const model = this.#models.get(name);
+    const model = this.find(name);
     if (model === undefined) {
       throw new ShoalError('model_not_found', 'No model of that name is loaded; see GET /models.');
     }
@@ -69,9 +82,11 @@ export class ModelRegistry {
         }
       }),
     );
+    this.#idleWork.start();
   }
 
   stop(): void {
+    this.#idleWork.stop();
     for (const model of this.all) model.engine.stop();
   }
 }
@@ -89,10 +104,12 @@ function packagesOf(config: Config): (readonly [ModelPackage, Partial<ModelEntry
 
 function setGauges(model: ServedModel, metrics: Metrics): void {
   const labels = { model: model.name };
-  const { engine, gate } = model;
+  const { engine, gate, quarantine } = model;
   metrics.set('shoal_queue_depth', labels, gate.waiting);
   metrics.set('shoal_in_flight', labels, gate.inFlight);
-  metrics.set('shoal_engine_memory_bytes', labels, engine.rssBytes);
+  metrics.set('shoal_engine_memory_bytes', labels, engine.vitals.rssBytes);
+  metrics.set('shoal_drift_ratio', labels, engine.vitals.drift);
+  metrics.set('shoal_quarantined_images', labels, quarantine.size);
   if (engine.provider !== undefined) {
     const { provider } = engine;
     metrics.set('shoal_engine_up', { ...labels, provider }, engine.isReady ? 1 : 0);

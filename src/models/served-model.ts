@@ -1,72 +1,181 @@
-import { Gate } from '../admission/gate.js';
+import { Gate, type GateLimits, type Visitor } from '../admission/gate.js';
+import { defaultCacheFolder } from '../config/environment.js';
 import type { Config, ModelEntry, ModelSettings } from '../config/schema.js';
 import { MODEL_SETTING_KEYS } from '../config/schema.js';
 import { EngineLink } from '../engine/engine-link.js';
-import type { EngineConfig, Ready } from '../engine/messages.js';
-import { type EngineAnswer, type EngineRequest, EngineSupervisor } from '../engine/supervisor.js';
+import { EngineProbe } from '../engine/engine-probe.js';
+import type { EngineAnswer, EngineRequest } from '../engine/item-book.js';
+import type { EngineConfig } from '../engine/messages.js';
+import { Quarantine } from '../engine/quarantine.js';
+import { EngineSupervisor } from '../engine/supervisor.js';
+import { ShoalError } from '../errors.js';
 import type { HeadName } from '../heads/head.js';
-import type { Log } from '../telemetry/log.js';
-import type { Metrics } from '../telemetry/metrics.js';
+import { Calibration } from '../planning/calibration.js';
+import { latencyMs } from '../planning/curve.js';
+import { hashFile, type Machine, runtimeVersion } from '../planning/machine.js';
+import { planFor, type ServingPlan } from '../planning/plan.js';
+import type { Profile } from '../planning/profile.js';
+import { ProfileCache } from '../planning/profile-cache.js';
+import type { Telemetry } from '../telemetry/telemetry.js';
+import { ModelMeter } from './model-meter.js';
 import type { ModelPackage } from './package.js';
-import { planFor, type ServingPlan } from './plan.js';
 
 /** A model with its place in memory: the gate in front of it and the engine that runs it. */
 export class ServedModel {
   readonly package: ModelPackage;
   readonly settings: ModelSettings;
-  readonly plan: ServingPlan;
   readonly gate: Gate;
   readonly engine: EngineSupervisor;
+  readonly quarantine: Quarantine;
+  readonly meter: ModelMeter;
+  readonly calibration: Calibration;
+  readonly #config: Config;
+  readonly #machine: Machine;
+  readonly #telemetry: Telemetry;
+  #plan: ServingPlan;
+  #profile: Profile | undefined;
+  /** The largest batch that fitted into memory when a larger one did not. */
+  #ceiling = Infinity;
 
   constructor(
     modelPackage: ModelPackage,
     entry: Partial<ModelEntry>,
     config: Config,
-    cores: number,
-    telemetry: { log: Log; metrics: Metrics },
+    machine: Machine,
+    telemetry: Telemetry,
   ) {
     this.package = modelPackage;
     this.settings = settingsOf(entry, config);
-    this.plan = planFor(this.settings, cores);
-    this.gate = new Gate({
-      maxConcurrent: this.plan.maxConcurrent,
-      maxQueue: this.settings.max_queue,
-      maxQueueBytes: this.settings.max_queue_bytes,
-    });
-    this.engine = this.#createEngine(config, telemetry);
+    this.#config = config;
+    this.#machine = machine;
+    this.#telemetry = telemetry;
+    this.#plan = planFor(this.settings, machine);
+    this.quarantine = new Quarantine(config.quarantine_ms);
+    this.gate = new Gate(this.#gateLimits());
+    this.meter = new ModelMeter(this.name, this.gate.forecast, telemetry.metrics);
+    this.engine = this.#createEngine();
+    this.calibration = this.#createCalibration();
   }
 
   get name(): string {
     return this.package.name;
   }
 
-  start(): Promise<Ready> {
-    return this.engine.start();
+  get plan(): ServingPlan {
+    return { ...this.#plan, maxBatch: Math.min(this.#plan.maxBatch, this.#ceiling) };
+  }
+
+  get profile(): Profile | undefined {
+    return this.#profile;
+  }
+
+  /** Measures, where that is wanted and was not done before, and serves. */
+  async start(): Promise<void> {
+    const started = performance.now();
+    const found = await this.calibration.obtain();
+    if (found !== undefined && !found.isCached) {
+      const ms = Math.round(performance.now() - started);
+      this.#telemetry.log.info({ model: this.name, ms, depth: found.profile.depth }, 'measured');
+    }
+    if (found !== undefined) this.#adopt(found.profile);
+    for (const warning of this.plan.warnings) {
+      this.#telemetry.log.warn({ model: this.name }, warning);
+    }
+    await this.engine.start();
+  }
+
+  /** Plans anew; where that changes how the engine is built, another one takes over. */
+  replan(profile: Profile): void {
+    const before = this.#plan;
+    this.#adopt(profile);
+    const { sessions, threads, maxBatch, wideThreads } = this.#plan;
+    const isSame =
+      sessions === before.sessions &&
+      threads === before.threads &&
+      maxBatch === before.maxBatch &&
+      wideThreads === before.wideThreads;
+    const change = isSame ? 'the plan stays' : 'a new plan takes over';
+    this.#telemetry.log.info(
+      { model: this.name, plan: this.#plan.why },
+      `measured again, ${change}`,
+    );
+    // The engine also holds the curves its policy decides by.
+    this.engine.recycle();
   }
 
   /** Waits for its turn, then for the engine. */
-  predict(request: EngineRequest, onAdmitted: () => void): Promise<EngineAnswer> {
-    const bytes = request.image.reduce((sum, piece) => sum + piece.length, 0);
-    return this.gate.run(bytes, request.cancellation, () => {
-      onAdmitted();
-      return this.engine.submit(request);
+  async predict(
+    request: EngineRequest,
+    visitor: Visitor,
+    onAdmitted: () => void,
+  ): Promise<EngineAnswer> {
+    this.meter.checkQuarantine(() => {
+      this.quarantine.check(request.image);
     });
+    const { cancellation } = request;
+    const state = { isAdmitted: false };
+    try {
+      return await this.gate.run(visitor, cancellation, () => {
+        state.isAdmitted = true;
+        onAdmitted();
+        return this.engine.submit(request);
+      });
+    } catch (error) {
+      if (!state.isAdmitted && error === cancellation.reason) {
+        const reason = error instanceof ShoalError ? 'expired' : 'cancelled';
+        this.meter.dropped(reason, 'waiting');
+      }
+      throw error;
+    }
   }
 
-  #createEngine(
-    config: Config,
-    { log, metrics }: { log: Log; metrics: Metrics },
-  ): EngineSupervisor {
+  #adopt(profile: Profile): void {
+    this.#profile = profile;
+    this.#plan = planFor(this.settings, this.#machine, profile);
+    const { sessions, maxBatch, curve } = this.#plan;
+    const ms = latencyMs(curve, maxBatch);
+    this.gate.forecast.setPlan(sessions, ms > 0 ? { size: maxBatch, ms } : undefined);
+    this.gate.setLimits(this.#gateLimits());
+  }
+
+  #gateLimits(): GateLimits {
+    const { max_wait_ms, max_queue, max_queue_bytes, slo_p99_ms } = this.settings;
+    return {
+      maxConcurrent: this.#plan.maxConcurrent,
+      maxQueue: max_queue,
+      maxQueueBytes: max_queue_bytes,
+      maxWaitMs: max_wait_ms,
+      targetMs: slo_p99_ms,
+    };
+  }
+
+  #createEngine(): EngineSupervisor {
     const model = this.name;
-    const engineConfig = this.#engineConfig(config);
+    const { log, metrics } = this.#telemetry;
     return new EngineSupervisor(
       {
-        spawn: (events) => new EngineLink(engineConfig, events),
-        onBatch: (size) => {
-          metrics.observe('inference_batch_size', { model }, size);
+        spawn: (events) => new EngineLink(this.#engineConfig(), events),
+        onBatch: (batch) => {
+          this.meter.ran(batch);
         },
-        onDropped: ({ dropped: reason, stage }) => {
-          metrics.count('shoal_dropped_items_total', { model, reason, stage });
+        onCeiling: (ceiling) => {
+          if (ceiling >= this.#ceiling) return;
+          this.#ceiling = ceiling;
+          log.warn({ model, max_batch: ceiling }, 'not enough memory, smaller batches from now on');
+        },
+        onDropped: (outcome) => {
+          this.meter.dropped(outcome.dropped, outcome.stage);
+        },
+        onWasted: (outcome, batch) => {
+          this.meter.wasted(outcome.timings, batch);
+        },
+        onKiller: (request, kills) => {
+          const isOver = this.quarantine.blame(request.image, kills);
+          if (isOver) {
+            this.meter.quarantined();
+            log.error({ model }, 'an image that kills engines is in quarantine');
+          }
+          return isOver;
         },
         onRestart: (reason, delayMs) => {
           metrics.count('shoal_engine_restarts_total', { model });
@@ -76,29 +185,69 @@ export class ServedModel {
           log.info({ model, load_ms: Math.round(loadMs) }, 'engine serves again');
         },
       },
-      config.hang_timeout_ms,
+      this.#config.hang_timeout_ms,
     );
   }
 
-  #engineConfig(config: Config): EngineConfig {
+  #createCalibration(): Calibration {
+    const { runtime } = this.package.manifest;
+    const folder = this.#config.cache_dir === '' ? defaultCacheFolder() : this.#config.cache_dir;
+    const { sessions, threads, max_batch } = this.settings;
+    let hash: Promise<string> | undefined;
+    return new Calibration({
+      settings: this.settings,
+      machine: this.#machine,
+      cache: new ProfileCache(folder),
+      key: async () => ({
+        modelSha256: await (hash ??= hashFile(this.package.modelPath)),
+        runtime: runtime === 'stub' ? 'stub' : runtimeVersion(),
+        device: 'cpu',
+        machine: this.#machine.name,
+        scope: `${String(sessions)} × ${String(threads)}, ${String(max_batch)}`,
+      }),
+      engine: this.#engineConfig(),
+      hostFor: (niceness) => ({
+        spawn: (engine) => new EngineProbe(engine, niceness),
+        now: () => performance.now(),
+      }),
+      onProblem: (problem) => {
+        this.#telemetry.log.warn({ model: this.name }, problem);
+      },
+    });
+  }
+
+  #engineConfig(): EngineConfig {
     const { manifest, modelPath } = this.package;
-    const { sessions, threads, maxBatch, maxConcurrent, decodeLanes } = this.plan;
+    const { sessions, threads, wideThreads, maxConcurrent, decodeLanes } = this.#plan;
+    const { maxBatch } = this.plan;
+    const { max_pixels, max_decode_bytes, hang_timeout_ms } = this.#config;
     return {
       modelPath,
       runtime: manifest.runtime ?? 'onnx',
       head: manifest.head as HeadName,
       labels: manifest.labels,
       input: manifest.input,
-      plan: { sessions, threads, maxBatch },
+      plan: { sessions, threads, maxBatch, wideThreads },
+      curve: this.#plan.curve,
+      wideCurve: this.#plan.wideCurve,
+      warmBatches: warmBatches(maxBatch),
       decodeLanes,
       batching: this.settings.batching,
       windowMs: this.settings.window_ms,
-      maxItems: maxConcurrent,
-      maxPixels: config.max_pixels,
-      maxDecodeBytes: config.max_decode_bytes,
-      hangTimeoutMs: config.hang_timeout_ms,
+      // Interactive items may come while background ones hold all places.
+      maxItems: 2 * maxConcurrent,
+      maxPixels: max_pixels,
+      maxDecodeBytes: max_decode_bytes,
+      hangTimeoutMs: hang_timeout_ms,
     };
   }
+}
+
+/** Powers of two, and the largest: what lies between them runs in the memory of the next. */
+export function warmBatches(maxBatch: number): number[] {
+  const sizes: number[] = [];
+  for (let size = 1; size < maxBatch; size *= 2) sizes.push(size);
+  return [...sizes, maxBatch];
 }
 
 /** A model's own settings win over the general ones. */

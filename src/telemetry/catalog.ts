@@ -43,8 +43,49 @@ export const METRICS = {
   },
   shoal_dropped_items_total: {
     type: 'counter',
-    help: 'Images dropped in the engine before they were computed: work that was saved.',
+    help: 'Images that nobody wanted any more and that were not computed, by where they were.',
     labels: ['model', 'reason', 'stage'],
+  },
+  shoal_saved_compute_seconds_total: {
+    type: 'counter',
+    help: 'Computing that was saved by dropping images that nobody wanted any more.',
+    labels: ['model', 'reason'],
+  },
+  shoal_wasted_compute_seconds_total: {
+    type: 'counter',
+    help: 'Computing spent on images that nobody wanted any more when they were done.',
+    labels: ['model'],
+  },
+  shoal_batches_total: {
+    type: 'counter',
+    help: 'Batches by the kind of session they ran on: narrow ones side by side, or the wide one.',
+    labels: ['model', 'session'],
+  },
+  shoal_prediction_error_seconds: {
+    type: 'histogram',
+    help: 'Time to the answer as predicted at admission, less the time it really took.',
+    labels: ['model'],
+    buckets: [-0.5, -0.25, -0.1, -0.05, -0.025, -0.01, 0, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5],
+  },
+  shoal_quarantine_total: {
+    type: 'counter',
+    help: 'Images put in quarantine because they kill engines, and requests refused for it.',
+    labels: ['model', 'event'],
+  },
+  shoal_quarantined_images: {
+    type: 'gauge',
+    help: 'Images in quarantine.',
+    labels: ['model'],
+  },
+  shoal_drift_ratio: {
+    type: 'gauge',
+    help: 'Time of recent batches over what was measured when the plan was made.',
+    labels: ['model'],
+  },
+  shoal_tenant_requests_total: {
+    type: 'counter',
+    help: 'Predict requests by tenant (API key) and what became of them.',
+    labels: ['tenant', 'outcome'],
   },
   shoal_queue_depth: {
     type: 'gauge',

@@ -1,110 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { BatchingMode, ItemMeta, ItemOutcome, Results } from '../../src/engine/messages.js';
-import { Batcher, type Lane } from '../../src/engine-process/batcher.js';
-import type { LaneAnswer, LaneTask } from '../../src/engine-process/lane-messages.js';
-
-/** A lane that keeps its task until it is told to finish it. */
-class FakeLane implements Lane {
-  readonly hasSession: boolean;
-  task: LaneTask | undefined;
-  #onAnswer: ((answer: LaneAnswer) => void) | undefined;
-
-  constructor(hasSession = true) {
-    this.hasSession = hasSession;
-  }
-
-  get isIdle(): boolean {
-    return this.task === undefined;
-  }
-
-  assign(task: LaneTask, onAnswer: (answer: LaneAnswer) => void): void {
-    if (this.task !== undefined) throw new Error('this lane is busy');
-    this.task = task;
-    this.#onAnswer = onAnswer;
-  }
-
-  /** Results carry the width of their picture, so that a mix-up shows. */
-  finish(decodeError = false): void {
-    const task = this.task;
-    if (task === undefined) return;
-    this.task = undefined;
-    const error = { code: 'invalid_image', detail: 'broken' } as const;
-    if (task.kind === 'decode') {
-      this.#onAnswer?.({ kind: 'decoded', ms: 1, ...(decodeError && { error }) });
-      return;
-    }
-    const results = task.items.map(({ source, width }) => {
-      const isEncoded = typeof source !== 'number';
-      const found = [{ label: 'x', confidence: 1, bbox: [width, 0, 0, 0] as const }];
-      return { decodeMs: isEncoded ? 1 : 0, result: isEncoded && decodeError ? error : found };
-    });
-    const batchSize = results.filter(({ result }) => !('code' in result)).length;
-    this.#onAnswer?.({ kind: 'ran', batchSize, inferMs: 5, postMs: 1, results });
-  }
-}
-
-interface SetUp {
-  sessions?: number;
-  decoders?: number;
-  mode?: BatchingMode;
-  maxBatch?: number;
-  maxDecodeBytes?: number;
-}
-
-function setUp({
-  sessions = 1,
-  decoders = 0,
-  mode = 'adaptive',
-  maxBatch = 4,
-  maxDecodeBytes = 1e9,
-}: SetUp) {
-  const state = { now: 0, timers: new Map<() => void, number>(), released: 0 };
-  const reports: Results[] = [];
-  const fakes = Array.from(
-    { length: sessions + decoders },
-    (_, index) => new FakeLane(index < sessions),
-  );
-  const plan = { sessions, threads: 1, maxBatch };
-  const batcher = new Batcher(
-    { plan, batching: mode, windowMs: 10, maxItems: 64, maxDecodeBytes },
-    {
-      lanes: fakes,
-      now: () => state.now,
-      after: (ms, callback) => {
-        state.timers.set(callback, state.now + ms);
-        return () => state.timers.delete(callback);
-      },
-      report: (results) => reports.push(results),
-      releaseBytes: () => state.released++,
-    },
-  );
-  const advance = (ms: number): void => {
-    state.now += ms;
-    for (const [callback, at] of [...state.timers]) {
-      if (at <= state.now && state.timers.delete(callback)) callback();
-    }
-  };
-  const outcomes = (): ItemOutcome[] => reports.flatMap(({ items }) => items);
-  return { batcher, lanes: fakes, reports, state, advance, outcomes };
-}
-
-const meta = (id: number, timeLeftMs = 1000): ItemMeta => ({
-  id,
-  threshold: 0.5,
-  timeLeftMs,
-  // The id travels as the width, and the fake lane gives the width back as a coordinate.
-  image: {
-    format: 'jpeg',
-    width: id,
-    height: 1,
-    orientation: 1,
-    components: 3,
-    depth: 8,
-    progressive: false,
-  },
-});
-const BYTES = new Uint8Array(1);
+import { BYTES, meta, setUp } from '../helpers/fake-lane.js';
 
 describe('Batcher', () => {
   it('lets a free session decode and run an item in one go, and reports the times of each stage', () => {
@@ -144,7 +40,7 @@ describe('Batcher', () => {
     const { batcher, lanes, reports } = setUp({ maxBatch: 3 });
     for (const id of [1, 2, 3, 4, 5]) batcher.add(meta(id), BYTES);
     for (let turn = 0; turn < 3; turn++) lanes[0]?.finish();
-    expect(reports.map(({ batchSize }) => batchSize)).toEqual([1, 3, 1]);
+    expect(reports.map(({ batch }) => batch?.size)).toEqual([1, 3, 1]);
   });
 
   it('shares what waits between sessions that become free together', () => {
@@ -195,7 +91,46 @@ describe('Batcher', () => {
       { id: 1, error: {} },
       { id: 3, detections: [{ bbox: [3, 0, 0, 0] }] },
     ]);
-    expect(reports.map(({ batchSize }) => batchSize)).toEqual([undefined, undefined, 1]);
+    expect(reports.map(({ batch }) => batch?.size)).toEqual([undefined, undefined, 1]);
+  });
+
+  it('gives a lone item to the wide session, and starts nothing beside it', () => {
+    const curve = [{ batch: 1, ms: 18 }];
+    const wideCurve = [{ batch: 1, ms: 9 }];
+    const { batcher, lanes, reports } = setUp({ sessions: 2, curve, wideCurve });
+    batcher.add(meta(1), BYTES);
+    batcher.add(meta(2), BYTES);
+    expect(lanes[0]?.task).toMatchObject({ kind: 'run', session: 'wide', items: [{ width: 1 }] });
+    expect(lanes[1]?.task).toBeUndefined();
+    lanes[0]?.finish();
+    for (const id of [3, 4, 5]) batcher.add(meta(id), BYTES);
+    for (const lane of lanes) lane.finish();
+    expect(reports.map(({ batch }) => batch?.session)).toEqual(['wide', 'wide', 'narrow']);
+    expect(reports.flatMap(({ items }) => items).length + batcher.size).toBe(5);
+  });
+
+  it('runs background items last, and interactive ones as soon as they come', () => {
+    const { batcher, lanes, outcomes } = setUp({ maxBatch: 1 });
+    for (const id of [1, 2, 3]) batcher.add(meta(id, 1000, true), BYTES);
+    for (const id of [4, 5]) batcher.add(meta(id), BYTES);
+    for (let turn = 0; turn < 5; turn++) lanes[0]?.finish();
+    expect(outcomes().map(({ id }) => id)).toEqual([1, 4, 5, 2, 3]);
+  });
+
+  it('remembers what did not fit into memory', () => {
+    const { batcher, lanes, reports } = setUp({ maxBatch: 8 });
+    for (let id = 1; id <= 12; id++) batcher.add(meta(id), BYTES);
+    lanes[0]?.finish();
+    lanes[0]?.finish(false, 2);
+    for (let turn = 0; turn < 5; turn++) lanes[0]?.finish();
+    expect(reports.map(({ batch }) => batch?.size)).toEqual([1, 8, 2, 1]);
+    expect(reports[1]?.batch).toMatchObject({ ceiling: 2 });
+  });
+
+  it('says what a lane works on', () => {
+    const { batcher, lanes } = setUp({ sessions: 2 });
+    for (const id of [1, 2]) batcher.add(meta(id), BYTES);
+    expect(lanes.map((lane) => batcher.idsIn(lane))).toEqual([[1], [2]]);
   });
 
   it('keeps to the decode budget across sessions, too', () => {

@@ -1,70 +1,22 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Cancellation } from '../../src/cancellation.js';
-import type { EngineEvents } from '../../src/engine/engine-link.js';
-import type { ItemMeta } from '../../src/engine/messages.js';
 import { EngineSupervisor, type SupervisorHost } from '../../src/engine/supervisor.js';
 import { expectRejection } from '../helpers/errors.js';
-
-/** An engine that does nothing by itself. */
-class FakeEngine {
-  readonly sent: ItemMeta[] = [];
-  readonly cancelled: number[] = [];
-  pings = 0;
-  killedFor: string | undefined;
-  readonly events: EngineEvents;
-
-  constructor(events: EngineEvents) {
-    this.events = events;
-  }
-
-  sendItem(meta: ItemMeta): void {
-    this.sent.push(meta);
-  }
-  sendCancel(id: number): void {
-    this.cancelled.push(id);
-  }
-  sendPing(): void {
-    this.pings++;
-  }
-  kill(reason = 'killed'): void {
-    this.killedFor = reason;
-    this.events.onEnd(reason);
-  }
-  ready(): void {
-    this.events.onReady({ provider: 'fake', loadMs: 1 });
-  }
-  finish(id: number): void {
-    const timings = { decodeMs: 1, inferMs: 1, postMs: 1 };
-    this.events.onResults({ batchSize: 1, items: [{ id, detections: [], timings }] });
-  }
-}
-
-const info = {
-  format: 'jpeg',
-  width: 1,
-  height: 1,
-  orientation: 1,
-  components: 3,
-  depth: 8,
-  progressive: false,
-} as const;
-const request = (cancellation = new Cancellation()) => ({
-  image: [Buffer.alloc(1)],
-  info,
-  threshold: 0.5,
-  deadline: performance.now() + 10_000,
-  cancellation,
-});
+import { FakeEngine, request } from '../helpers/fake-engine.js';
 
 describe('EngineSupervisor', () => {
   let engines: FakeEngine[];
   let supervisor: EngineSupervisor;
   let host: SupervisorHost;
+  let killers: number[];
+  let wasted: number;
   const last = (): FakeEngine => engines.at(-1) as FakeEngine;
 
   beforeEach(() => {
     vi.useFakeTimers();
     engines = [];
+    killers = [];
+    wasted = 0;
     host = {
       spawn: (events) => {
         const engine = new FakeEngine(events);
@@ -73,8 +25,16 @@ describe('EngineSupervisor', () => {
       },
       onBatch: () => undefined,
       onDropped: () => undefined,
+      onWasted: () => {
+        wasted++;
+      },
+      onKiller: (_request, kills) => {
+        killers.push(kills);
+        return kills > 1;
+      },
       onRestart: () => undefined,
       onBackUp: () => undefined,
+      onCeiling: () => undefined,
     };
     supervisor = new EngineSupervisor(host, 1000);
   });
@@ -103,13 +63,13 @@ describe('EngineSupervisor', () => {
     last().ready();
     await started;
     last().finish(last().sent[0]?.id ?? -1);
-    await expect(answer).resolves.toMatchObject({ detections: [], batchSize: 1 });
+    await expect(answer).resolves.toMatchObject({ detections: [], batch: { size: 1 } });
   });
 
   it('tries the items of a crashed engine once more, then gives up on them', async () => {
     await start();
     const answer = supervisor.submit(request());
-    const outcome = expectRejection('engine_unavailable', answer);
+    const outcome = expectRejection('image_quarantined', answer);
     const [first] = engines;
     first?.kill('SIGSEGV');
     expect(supervisor.isReady).toBe(false);
@@ -118,7 +78,9 @@ describe('EngineSupervisor', () => {
     expect(last()).not.toBe(first);
     expect(last().sent).toHaveLength(1);
     last().kill('SIGSEGV');
-    expect(await outcome).toContain('twice');
+    await outcome;
+    // Alone both times: the first death says that it may be its fault, the second that it is.
+    expect(killers).toEqual([1, 2]);
     expect(supervisor.restarts).toBe(2);
   });
 
@@ -126,7 +88,7 @@ describe('EngineSupervisor', () => {
     await start();
     const bad = supervisor.submit(request());
     const good = [supervisor.submit(request()), supervisor.submit(request())];
-    const outcome = expectRejection('engine_unavailable', bad);
+    const outcome = expectRejection('image_quarantined', bad);
     const poison = last().sent[0]?.id;
     last().kill('SIGSEGV');
     const late = supervisor.submit(request());
@@ -145,7 +107,8 @@ describe('EngineSupervisor', () => {
         }
       }
     }
-    expect(await outcome).toContain('twice');
+    await outcome;
+    expect(killers).toEqual([2]);
     await expect(Promise.all([...good, late])).resolves.toHaveLength(3);
   });
 
@@ -235,16 +198,62 @@ describe('EngineSupervisor', () => {
     await start();
     for (let tick = 0; tick < 20; tick++) {
       await vi.advanceTimersByTimeAsync(250);
-      last().events.onPong({ rssBytes: 5 });
+      last().events.onPong({ rssBytes: 5, drift: 1 });
     }
     expect(last().killedFor).toBeUndefined();
-    expect(supervisor.rssBytes).toBe(5);
+    expect(supervisor.vitals.rssBytes).toBe(5);
   });
 
-  it('ignores results that nobody waits for', async () => {
+  it('blames the items of the batch that hung, when the engine can still tell', async () => {
     await start();
-    expect(() => {
-      last().finish(4711);
-    }).not.toThrow();
+    const all = [1, 2, 3].map(() => supervisor.submit(request()));
+    const [, second] = last().sent;
+    last().events.onStuck?.({ ids: [second?.id ?? -1] });
+    last().kill('it hung');
+    expect(killers).toEqual([1]);
+    for (let turn = 0; turn < 3; turn++) {
+      await vi.advanceTimersByTimeAsync(1000);
+      if (!supervisor.isReady) last().ready();
+      last().finish(last().sent.at(-1)?.id ?? -1);
+    }
+    await expect(Promise.all(all)).resolves.toHaveLength(3);
+  });
+
+  it('lets another engine take over when the first one is empty, and loses nothing', async () => {
+    await start();
+    const [first] = engines;
+    const before = supervisor.submit(request());
+    supervisor.recycle();
+    expect(engines).toHaveLength(2);
+    last().ready();
+    expect(first?.killedFor).toBeUndefined();
+    first?.finish(first.sent[0]?.id ?? -1);
+    await expect(before).resolves.toBeDefined();
+    expect(first?.killedFor).toBeDefined();
+    const after = supervisor.submit(request());
+    last().finish(last().sent[0]?.id ?? -1);
+    await expect(after).resolves.toBeDefined();
+    expect([supervisor.restarts, engines.length]).toEqual([0, 2]);
+  });
+
+  it('does without a successor that fails, and without one when the first engine crashes', async () => {
+    await start();
+    const [first] = engines;
+    supervisor.recycle();
+    last().events.onEnd('out of memory');
+    supervisor.recycle();
+    const successor = last();
+    expect(engines).toHaveLength(3);
+    first?.kill('SIGSEGV');
+    expect(successor.killedFor).toBeDefined();
+    await vi.advanceTimersByTimeAsync(0);
+    last().ready();
+    expect([supervisor.isReady, supervisor.restarts, engines.length]).toEqual([true, 1, 4]);
+  });
+
+  it('counts results that nobody waits for', async () => {
+    await start();
+    last().finish(4711);
+    expect(wasted).toBe(1);
   });
 });

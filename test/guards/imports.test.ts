@@ -33,6 +33,8 @@ describe('imports', () => {
   const layers: Readonly<Record<string, readonly string[]>> = {
     http: ['cli', 'server', 'index'],
     cli: [],
+    load: ['cli', 'tune'],
+    tune: ['cli'],
     'engine-process': [],
     models: ['http', 'cli', 'server'],
     admission: ['http', 'models'],

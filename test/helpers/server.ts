@@ -98,12 +98,15 @@ export class TestServer {
   }
 }
 
+/** Measuring takes a second, and slow test machines would be refused; only some tests are about it. */
+const CALM = { SHOAL_PROFILE: 'off', SHOAL_MAX_WAIT_MS: '600000' };
+
 export function runCli(
   args: readonly string[],
   environment: Record<string, string> = {},
 ): ChildProcess {
   return spawn(process.execPath, ['dist/cli/main.js', ...args], {
-    env: { ...process.env, NODE_ENV: 'test', ...environment },
+    env: { ...process.env, NODE_ENV: 'test', ...CALM, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 }
@@ -126,6 +129,11 @@ export async function runToEnd(
 export function childrenOf(pid: number): number[] {
   const tasks = `/proc/${String(pid)}/task/${String(pid)}/children`;
   return readFileSync(tasks, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+}
+
+/** The size of the batch that a request rode in. */
+export function batchSizeOf(answer: Response): number {
+  return Number(/batch;desc="(\d+)"/.exec(answer.headers.get('server-timing') ?? '')?.[1]);
 }
 
 /** A folder with stub models; `options` say how each behaves. */

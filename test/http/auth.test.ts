@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { tenantsByKey } from '../../src/admission/tenants.js';
+import { loadConfig } from '../../src/config/load.js';
+import type { Config } from '../../src/config/schema.js';
 import { KeyRing } from '../../src/http/auth.js';
 import { expectCode } from '../helpers/errors.js';
 
-const ring = new KeyRing(['first-key-1', 'second-key-2']);
+const config = (...keys: string[]): Config =>
+  loadConfig({ environment: { SHOAL_API_KEYS: keys.join(',') }, flags: {} });
+const ring = new KeyRing(tenantsByKey(config('first-key-1', 'second-key-2')));
 
 describe('KeyRing', () => {
   it.each([
@@ -12,7 +17,7 @@ describe('KeyRing', () => {
     { authorization: `Basic ${Buffer.from('anyone:first-key-1').toString('base64')}` },
   ])('lets %j in', (headers) => {
     expect(() => {
-      ring.check(headers);
+      ring.identify(headers);
     }).not.toThrow();
   });
 
@@ -29,13 +34,13 @@ describe('KeyRing', () => {
     { 'x-api-key': 'x'.repeat(10_000) },
   ])('keeps %j out', (headers) => {
     expectCode('unauthorized', () => {
-      ring.check(headers);
+      ring.identify(headers);
     });
   });
 
   it('asks for nothing when there are no keys', () => {
     expect(() => {
-      new KeyRing([]).check({});
+      new KeyRing(new Map()).identify({});
     }).not.toThrow();
   });
 });

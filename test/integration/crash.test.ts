@@ -59,8 +59,8 @@ describe('an engine that fails', () => {
     ]);
     const traffic = load(await solidPng(GREEN), 3);
     const killer = await server.post('/models/fragile/predict', await solidPng(RED));
-    expect(killer.status).toBe(503);
-    expect(await killer.json()).toMatchObject({ code: 'engine_unavailable' });
+    expect(killer.status).toBe(422);
+    expect(await killer.json()).toMatchObject({ code: 'image_quarantined' });
     expect((await traffic.stop()).every((status) => status === 200)).toBe(true);
     expect((await server.post('/models/fragile/predict', await solidPng(BLUE))).status).toBe(200);
   });
@@ -74,8 +74,38 @@ describe('an engine that fails', () => {
     const [good, bad] = [await solidPng(GREEN), await solidPng(RED)];
     const images = [bad, ...Array.from({ length: 10 }, () => good)];
     const answers = await Promise.all(images.map((image) => server.post('/predict', image)));
-    expect(answers.map(({ status }) => status)).toEqual([503, ...images.slice(1).map(() => 200)]);
+    expect(answers.map(({ status }) => status)).toEqual([422, ...images.slice(1).map(() => 200)]);
     expect((await server.post('/predict', good)).status).toBe(200);
+    // From now on the picture is known, and costs no engine any more.
+    const restarts = await server.metric('shoal_engine_restarts_total{model="one"}');
+    const again = await server.post('/predict', bad);
+    expect(again.status).toBe(422);
+    expect(await again.json()).toMatchObject({ code: 'image_quarantined' });
+    expect(await server.metric('shoal_engine_restarts_total{model="one"}')).toBe(restarts);
+    expect(await server.metric('shoal_quarantined_images{model="one"}')).toBe(1);
+    expect(await server.metric('shoal_quarantine_total{model="one",event="added"}')).toBe(1);
+    expect(await server.metric('shoal_quarantine_total{model="one",event="refused"}')).toBe(1);
+  });
+
+  it('is quarantined after two hangs, even if nobody waits for it any more', async () => {
+    server = await TestServer.start([
+      stubModels({ one: { hang_on_red: 255 } }),
+      '--hang-timeout-ms',
+      '500',
+      '--sessions',
+      '1',
+    ]);
+    const headers = { 'content-type': 'image/png', 'x-timeout-ms': '100' };
+    const bad = await solidPng(RED);
+    const restarts = (): Promise<number> =>
+      server.metric('shoal_engine_restarts_total{model="one"}');
+    for (const count of [1, 2]) {
+      expect((await server.post('/predict', bad, headers)).status).toBe(504);
+      await until(async () => (await restarts()) === count);
+      await until(async () => (await fetch(`${server.url}/readyz`)).status === 200);
+    }
+    expect((await server.post('/predict', bad)).status).toBe(422);
+    expect(await restarts()).toBe(2);
   });
 
   it('by hanging in a batch is killed at its deadline', async () => {

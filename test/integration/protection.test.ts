@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { RED, solidPng } from '../helpers/pictures.js';
-import { stubModels, TestServer, until } from '../helpers/server.js';
+import { batchSizeOf, stubModels, TestServer, until } from '../helpers/server.js';
 
 describe('protection', () => {
   let image: Buffer;
@@ -164,10 +164,7 @@ describe('protection', () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => server.post('/predict', image)),
     );
-    const sizes = answers.map(
-      (answer) => /batch;desc="(\d+)"/.exec(answer.headers.get('server-timing') ?? '')?.[1],
-    );
-    expect(sizes).toEqual(Array.from({ length: 8 }, () => '8'));
+    expect(answers.map(batchSizeOf)).toEqual(Array.from({ length: 8 }, () => 8));
     expect(await server.metric('inference_batch_size_count{model="slow"}')).toBe(1);
   });
 });

@@ -46,6 +46,28 @@ models:
     max_queue: 16
 \`\`\`
 
+## Several clients
+
+Every key in \`api_keys\` is a tenant (\`key-1\`, \`key-2\`, … in logs and metrics). Tenants that need
+a name, a weight or limits of their own stand in the config file; what they leave out is as
+\`key_rate\`, \`key_concurrency\` and \`key_queue_share\` say. [admission.md](admission.md) says what
+becomes of it.
+
+\`\`\`yaml
+tenants:
+  - name: shop
+    api_key: a-secret-of-the-shop
+    weight: 3 # three times the share of others, when several wait
+    rate: 50 # requests per second, a second's worth at once
+    concurrency: 16 # requests in work at once
+    queue_share: 0.5 # of max_queue
+  - name: nightly
+    api_key: a-secret-of-the-job
+    priority: background # unless a request says X-Priority: interactive
+\`\`\`
+
+## Model packages
+
 A model package is a folder with \`model.onnx\` and \`shoal.json\`:
 
 \`\`\`json

@@ -70,7 +70,7 @@ function describe(
         status: engine.isReady ? 'ready' : 'starting',
         provider: engine.provider ?? 'none',
         restarts: engine.restarts,
-        memory_bytes: engine.rssBytes,
+        memory_bytes: engine.vitals.rssBytes,
       },
     })),
     gpus: [],

@@ -2,6 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import type { Config } from '../../config/schema.js';
 import type { ModelRegistry } from '../../models/registry.js';
 import type { ServedModel } from '../../models/served-model.js';
+import { imagesPerSecond } from '../../planning/curve.js';
+import { type Profile, sessionBytes } from '../../planning/profile.js';
 import { ModelListResponse, ModelParams, ModelResponse } from '../schemas.js';
 
 /** What is loaded and how it is served. */
@@ -31,7 +33,7 @@ export function modelRoutes(
 
 function describe(model: ServedModel, models: ModelRegistry, config: Config): ModelResponse {
   const { manifest } = model.package;
-  const { plan, settings, engine } = model;
+  const { settings, engine, profile, gate } = model;
   return {
     name: model.name,
     ...(manifest.description === undefined ? {} : { description: manifest.description }),
@@ -41,16 +43,10 @@ function describe(model: ServedModel, models: ModelRegistry, config: Config): Mo
     head: manifest.head,
     input: manifest.input,
     labels: manifest.labels,
-    plan: {
-      sessions: plan.sessions,
-      threads: plan.threads,
-      max_batch: plan.maxBatch,
-      max_concurrent: plan.maxConcurrent,
-      batching: settings.batching,
-      window_ms: settings.window_ms,
-      why: plan.why,
-    },
+    plan: describePlan(model),
+    ...(profile !== undefined && { profile: describeProfile(profile) }),
     limits: {
+      max_wait_ms: Math.round(gate.maxWaitMs),
       max_queue: settings.max_queue,
       max_queue_bytes: settings.max_queue_bytes,
       max_image_bytes: config.max_image_bytes,
@@ -59,4 +55,47 @@ function describe(model: ServedModel, models: ModelRegistry, config: Config): Mo
       timeout_ms: config.timeout_ms,
     },
   };
+}
+
+function describePlan({ plan, settings, profile }: ServedModel): ModelResponse['plan'] {
+  const bytes = profile === undefined ? undefined : sessionBytes(profile);
+  const rate = plan.imagesPerSecond;
+  return {
+    sessions: plan.sessions,
+    threads: plan.threads,
+    max_batch: plan.maxBatch,
+    wide_threads: plan.wideThreads,
+    ...(plan.wideThreads > 0 && bytes !== undefined && { wide_session_bytes: bytes }),
+    max_concurrent: plan.maxConcurrent,
+    batching: settings.batching,
+    window_ms: settings.window_ms,
+    ...(rate !== undefined && { images_per_second: round(rate) }),
+    why: plan.why,
+    warnings: [...plan.warnings],
+  };
+}
+
+function describeProfile({
+  depth,
+  measuredAt,
+  splits,
+}: Profile): NonNullable<ModelResponse['profile']> {
+  return {
+    depth,
+    measured_at: measuredAt,
+    splits: splits.map(({ sessions, threads, points }) => ({
+      sessions,
+      threads,
+      curve: points.map(({ batch, ms, rssBytes }) => ({
+        batch,
+        ms: round(ms),
+        images_per_second: round(sessions * imagesPerSecond({ batch, ms })),
+        memory_bytes: Math.round(rssBytes),
+      })),
+    })),
+  };
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
 }

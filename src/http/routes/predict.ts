@@ -6,11 +6,11 @@ import { inspectPieces } from '../../image/inspect.js';
 import { checkImageLimits } from '../../image/limits.js';
 import type { ModelRegistry } from '../../models/registry.js';
 import { parseContentType } from '../content-type.js';
-import { deadlineOf, watchRequest } from '../deadline.js';
 import { giveBackImageBuffer } from '../image-pool.js';
 import { maxBodyBytes, readPredictInput } from '../predict-input.js';
 import { receiveBody } from '../receive-body.js';
 import { ModelParams, PredictResponse } from '../schemas.js';
+import { readVisitor, watchRequest } from '../wishes.js';
 
 interface PredictDependencies {
   readonly config: Config;
@@ -26,22 +26,35 @@ export function predictRoutes(app: FastifyInstance, dependencies: PredictDepende
   /** Everything that can be refused is refused before the body is read. */
   function admitHeaders(request: FastifyRequest): void {
     const { context, headers } = request;
+    const { tenant } = context;
+    if (tenant === undefined) throw new Error('the key was not checked');
     const model = models.get((request.params as { name?: string }).name);
     context.model = model;
     context.form = parseContentType(headers['content-type']);
     const maxBytes = maxBodyBytes(context.form, config.max_image_bytes);
     const bytes = Number(headers['content-length'] ?? 0);
+    const visitor = readVisitor(
+      request.raw,
+      request.id,
+      tenant,
+      config.timeout_ms,
+      context.startedAt,
+    );
+    context.visitor = { ...visitor, isExpected: model.gate.redeem(visitor.id) };
     // One that is too large is told so when its body would be read.
     if (bytes > maxBytes) return;
-    model.gate.check(bytes);
+    model.gate.check(context.visitor);
+    tenant.enter();
+    context.isInWork = true;
     context.reservation = budget.open(bytes);
   }
 
   async function predict(request: FastifyRequest, reply: FastifyReply): Promise<string> {
     const { context } = request;
-    const { model, form, stagesMs } = context;
-    if (model === undefined || form === undefined) throw new Error('the headers were not read');
-    const deadline = deadlineOf(request, config.timeout_ms);
+    const { model, form, visitor, stagesMs } = context;
+    if (model === undefined || form === undefined || visitor === undefined) {
+      throw new Error('the headers were not read');
+    }
     const { image, threshold } = readPredictInput(
       form,
       request.body as readonly Buffer[],
@@ -53,21 +66,26 @@ export function predictRoutes(app: FastifyInstance, dependencies: PredictDepende
 
     const received = performance.now();
     stagesMs.receive = received - context.startedAt;
+    const predictedMs = model.gate.predictMs(visitor);
+    const { deadline, isBackground } = visitor;
     using watch = watchRequest(context, deadline);
     let admitted = received;
     const answer = await model.predict(
-      { image, info, threshold, deadline, cancellation: watch.cancellation },
+      { image, info, threshold, deadline, isBackground, cancellation: watch.cancellation },
+      { ...visitor, bytes: image.reduce((sum, piece) => sum + piece.length, 0) },
       () => {
         admitted = performance.now();
         stagesMs.admit = admitted - received;
       },
     );
     if (form.kind === 'json') for (const piece of image) giveBackImageBuffer(piece);
+    const answered = performance.now();
+    model.meter.predicted(predictedMs, answered - received);
     const { decodeMs, inferMs, postMs } = answer.timings;
     // Whatever was neither computing nor admission was waiting: in the engine, or for one.
-    const queueMs = Math.max(0, performance.now() - admitted - decodeMs - inferMs - postMs);
+    const queueMs = Math.max(0, answered - admitted - decodeMs - inferMs - postMs);
     Object.assign(stagesMs, { decode: decodeMs, queue: queueMs, infer: inferMs, post: postMs });
-    context.batchSize = answer.batchSize;
+    context.batchSize = answer.batch.size;
     void reply.type('application/json; charset=utf-8');
     const body: PredictResponse = {
       detections: answer.detections,

@@ -1,0 +1,130 @@
+/**
+ * npm run bench:overload [-- --images DIR] [--seconds 60] [--form json|raw] [--json FILE]
+ *                        [--concurrency 16] [-- server flags]
+ *
+ * Finds the most the server can do, then offers it half, once, twice and five times that, and says
+ * which promises about overload it kept.
+ */
+import { writeFileSync } from 'node:fs';
+import { availableParallelism, cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { figure } from '../src/load/chart.js';
+import { benchImages } from './images.js';
+import { LoadProcess } from './load-process.js';
+import { MemorySamples } from './memory-samples.js';
+import {
+  type OverloadFindings,
+  type OverloadStep,
+  overloadTable,
+  recoveredAfterMs,
+  verdictLine,
+  verdicts,
+} from './overload-report.js';
+import { BenchServer } from './server.js';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    images: { type: 'string' },
+    seconds: { type: 'string', default: '60' },
+    form: { type: 'string', default: 'json' },
+    concurrency: { type: 'string', default: '16' },
+    json: { type: 'string' },
+  },
+});
+const seconds = Number(values.seconds);
+const concurrency = Number(values.concurrency);
+const form = values.form === 'raw' ? 'raw' : 'json';
+const WARM_UP_SECONDS = 10;
+const PEAK_SECONDS = 10;
+const LONE_SECONDS = 3;
+const FACTORS = [0.5, 1, 2, 5];
+const CLIENT = { timeoutMs: 1000, retryShare: 0.1 };
+
+const tell = (text: string): void => {
+  process.stderr.write(`${text}\n`);
+};
+const images = await benchImages(values.images);
+const server = await BenchServer.start(root, positionals);
+const load = await LoadProcess.start({
+  url: `http://127.0.0.1:${String(server.port)}`,
+  form,
+  images,
+});
+
+// Nothing is left behind when something goes wrong on the way.
+process.once('exit', () => {
+  load.stop();
+  void server.stop();
+});
+
+tell(`warming up for ${String(WARM_UP_SECONDS)} s`);
+await load.run({ kind: 'closed', concurrency, seconds: WARM_UP_SECONDS });
+const { run: closed } = await load.run({ kind: 'closed', concurrency, seconds: PEAK_SECONDS });
+const closedPeak = closed.result.goodput;
+const { run: loneBefore } = await load.run({
+  kind: 'closed',
+  concurrency: 1,
+  seconds: LONE_SECONDS,
+});
+const loneP50Ms = loneBefore.result.latencyMs?.p50 ?? Number.NaN;
+tell(`peak ${figure(closedPeak)}/s, a lone request takes ${figure(loneP50Ms)} ms`);
+
+const steps: OverloadStep[] = [];
+let recovered: number | null = null;
+for (const factor of FACTORS) {
+  const rate = factor * closedPeak;
+  tell(`${String(factor)}×: ${figure(rate)}/s for ${String(seconds)} s`);
+  const isLast = factor === FACTORS.at(-1);
+  const samples = new MemorySamples(server);
+  const { run, lone } = await load.run({
+    kind: 'open',
+    rate,
+    seconds,
+    ...CLIENT,
+    ...(isLast ? { loneSeconds: LONE_SECONDS } : {}),
+  });
+  steps.push({ factor, rate, result: run.result, memory: samples.stop() });
+  if (lone !== undefined) recovered = recoveredAfterMs(lone, loneP50Ms);
+}
+load.stop();
+await server.stop();
+
+const findings: OverloadFindings = {
+  closedPeak,
+  peak: Math.max(closedPeak, ...steps.map(({ result }) => result.goodput)),
+  loneP50Ms,
+  recoveredAfterMs: recovered,
+  steps,
+};
+const machine = {
+  cpu: cpus()[0]?.model ?? 'unknown CPU',
+  cores: availableParallelism(),
+  node: process.version,
+};
+const judged = verdicts(findings);
+console.log(`\n${machine.cpu}, ${String(machine.cores)} cores, Node ${machine.node}`);
+console.log(
+  `${String(images.length)} photos as ${form === 'json' ? 'JSON' : 'raw bytes'}, ${String(seconds)} s ` +
+    `per step, peak ${figure(findings.peak)}/s (closed loop ${figure(closedPeak)}/s), ` +
+    `lone request ${figure(loneP50Ms)} ms\n`,
+);
+console.log(overloadTable(findings));
+console.log(`\n${judged.map(verdictLine).join('\n')}`);
+for (const { factor, result } of steps) {
+  if (result.latenessP99Ms > 20) {
+    console.log(`at ${String(factor)}× the generator was late itself: do not trust that line`);
+  }
+  const lost = [...Object.entries(result.errors), ['unsent', result.unsent] as const].filter(
+    ([, count]) => count > 0,
+  );
+  for (const [what, count] of lost)
+    console.log(`at ${String(factor)}×: ${String(count)} × ${what}`);
+}
+if (values.json !== undefined) {
+  const settings = { form, seconds, concurrency, photos: images.length, ...CLIENT };
+  const everything = { machine, settings, ...findings, verdicts: judged };
+  writeFileSync(values.json, `${JSON.stringify(everything, null, 2)}\n`);
+}

@@ -1,0 +1,55 @@
+import type { Outputs } from '../heads/outputs.js';
+
+/** Where the result of one picture lies, or why there is none. */
+export type Inferred =
+  { readonly outputs: Outputs; readonly index: number } | { readonly error: unknown };
+
+export interface InferredBatch {
+  /** In the order of the pictures. */
+  readonly pictures: readonly Inferred[];
+  /** Set when memory was not enough: the largest batch that still was. */
+  readonly ceiling?: number;
+}
+
+/**
+ * Runs a batch and keeps failures small. One that fails is halved until the guilty picture is
+ * alone; the others get their results. One that runs out of memory is halved as well, and what
+ * did fit is remembered.
+ * @param run runs `count` pictures from number `first` on
+ */
+export async function inferBatch(
+  run: (first: number, count: number) => Promise<Outputs>,
+  count: number,
+): Promise<InferredBatch> {
+  const pictures: Inferred[] = [];
+  let ceiling: number | undefined;
+
+  async function attempt(first: number, size: number): Promise<void> {
+    let failure: unknown;
+    try {
+      const outputs = await run(first, size);
+      for (let index = 0; index < size; index++) pictures[first + index] = { outputs, index };
+      return;
+    } catch (error) {
+      failure = error;
+    }
+    const half = Math.ceil(size / 2);
+    if (isOutOfMemory(failure)) ceiling = Math.min(ceiling ?? half, half);
+    if (size === 1) {
+      pictures[first] = { error: failure };
+      return;
+    }
+    await attempt(first, half);
+    await attempt(first + half, size - half);
+  }
+  if (count > 0) await attempt(0, count);
+  return ceiling === undefined ? { pictures } : { pictures, ceiling };
+}
+
+/** What the providers of ONNX Runtime, C++ and CUDA say when there is no memory. */
+const OUT_OF_MEMORY =
+  /out of memory|bad[_ ]alloc|failed to allocate|allocation failed|cannot allocate|ENOMEM|\bOOM\b/i;
+
+export function isOutOfMemory(error: unknown): boolean {
+  return error instanceof Error && OUT_OF_MEMORY.test(error.message);
+}

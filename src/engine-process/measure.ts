@@ -1,0 +1,55 @@
+import type { Measure } from '../engine/messages.js';
+import type { Lane } from './lane-messages.js';
+
+/** Nothing passes this, so that a made-up picture costs no more than a real one. */
+const THRESHOLD = 1;
+
+/**
+ * Runs made-up batches on all sessions side by side, each as often as asked, and gives the times
+ * of all runs. What a thread takes to get its task and to answer is part of them, as in service.
+ */
+export async function measure(
+  lanes: readonly Lane[],
+  { batch, runs }: Measure,
+  picture: { readonly width: number; readonly height: number },
+): Promise<number[]> {
+  const items = Array.from({ length: batch }, () => ({
+    source: 0,
+    threshold: THRESHOLD,
+    ...picture,
+  }));
+  const runOn = (lane: Lane): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const started = performance.now();
+      lane.assign({ kind: 'run', session: 'narrow', items }, (answer) => {
+        const failed =
+          answer.kind === 'ran' && answer.results.some(({ result }) => 'code' in result);
+        const ceiling = answer.kind === 'ran' ? answer.ceiling : undefined;
+        if (ceiling !== undefined) reject(new Error('there is not enough memory for this batch'));
+        else if (failed) reject(new Error('the model fails on made-up pictures'));
+        else resolve(performance.now() - started);
+      });
+    });
+  const times = await Promise.all(
+    lanes
+      .filter(({ hasSession }) => hasSession)
+      .map(async (lane) => {
+        const own: number[] = [];
+        for (let run = 0; run < runs; run++) own.push(await runOn(lane));
+        return own;
+      }),
+  );
+  return times.flat();
+}
+
+/** A picture of noise: real ones differ in content, which costs a model the same. */
+export function fillWithNoise(pixels: Uint8Array): void {
+  let state = 1;
+  for (let at = 0; at < pixels.length; at++) {
+    // xorshift: fast, and the same picture every time.
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    pixels[at] = state;
+  }
+}

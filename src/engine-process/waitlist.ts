@@ -1,0 +1,47 @@
+import type { Item } from './item.js';
+
+/** Items that wait for the same thing, interactive ones apart from background ones. */
+export class Waitlist {
+  #interactive: Item[] = [];
+  #background: Item[] = [];
+
+  add(item: Item): void {
+    (item.meta.isBackground ? this.#background : this.#interactive).push(item);
+  }
+
+  get size(): number {
+    return this.#interactive.length + this.#background.length;
+  }
+
+  get interactive(): readonly Item[] {
+    return this.#interactive;
+  }
+
+  get background(): readonly Item[] {
+    return this.#background;
+  }
+
+  /** The one whose turn is next. */
+  get first(): Item | undefined {
+    return this.#interactive[0] ?? this.#background[0];
+  }
+
+  takeFirst(): Item | undefined {
+    return this.#interactive.shift() ?? this.#background.shift();
+  }
+
+  /** Takes the oldest of each kind out. */
+  take(interactive: number, background: number): Item[] {
+    return [...this.#interactive.splice(0, interactive), ...this.#background.splice(0, background)];
+  }
+
+  /** Takes out those that `isUnwanted` names, which are few. */
+  sweep(isUnwanted: (item: Item) => boolean): Item[] {
+    const swept = [...this.#interactive, ...this.#background].filter(isUnwanted);
+    if (swept.length > 0) {
+      this.#interactive = this.#interactive.filter((item) => !swept.includes(item));
+      this.#background = this.#background.filter((item) => !swept.includes(item));
+    }
+    return swept;
+  }
+}

@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { inferBatch, isOutOfMemory } from '../../src/engine-process/infer.js';
+import type { Outputs } from '../../src/heads/outputs.js';
+
+/** A model whose result for a picture is its number, and that fails where it is told to. */
+function model(bad: ReadonlySet<number>, maxImages = Infinity) {
+  const sizes: number[] = [];
+  const run = (first: number, count: number): Promise<Outputs> => {
+    sizes.push(count);
+    if (count > maxImages) return Promise.reject(new Error('Failed to allocate memory'));
+    const numbers = Array.from({ length: count }, (_, index) => first + index);
+    if (numbers.some((number) => bad.has(number))) return Promise.reject(new Error('no'));
+    return Promise.resolve({ id: { data: Int32Array.from(numbers), dims: [count] } });
+  };
+  return { run, sizes };
+}
+
+describe('inferBatch', () => {
+  it('fails exactly the guilty pictures and gives each other one its own result', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(20), fc.uniqueArray(fc.nat(19)), async (count, bad) => {
+        const guilty = new Set(bad);
+        const { pictures } = await inferBatch(model(guilty).run, count);
+        expect(pictures).toHaveLength(count);
+        pictures.forEach((picture, number) => {
+          if ('error' in picture) expect(guilty.has(number)).toBe(true);
+          else expect(picture.outputs['id']?.data[picture.index]).toBe(number);
+        });
+      }),
+    );
+  });
+
+  it('runs a good batch once, and a bad one not much more often than needed', async () => {
+    const good = model(new Set());
+    await inferBatch(good.run, 8);
+    expect(good.sizes).toEqual([8]);
+    const bad = model(new Set([5]));
+    await inferBatch(bad.run, 8);
+    expect(bad.sizes).toEqual([8, 4, 4, 2, 1, 1, 2]);
+  });
+
+  it('halves what does not fit into memory and says what did', async () => {
+    const small = model(new Set(), 3);
+    const { pictures, ceiling } = await inferBatch(small.run, 8);
+    expect(pictures.every((picture) => !('error' in picture))).toBe(true);
+    expect(ceiling).toBe(2);
+    const none = await inferBatch(model(new Set(), 0).run, 2);
+    expect(none.ceiling).toBe(1);
+    expect(none.pictures.every((picture) => 'error' in picture)).toBe(true);
+  });
+
+  it('does not run nothing', async () => {
+    const idle = model(new Set());
+    expect(await inferBatch(idle.run, 0)).toEqual({ pictures: [] });
+    expect(idle.sizes).toEqual([]);
+  });
+});
+
+describe('isOutOfMemory', () => {
+  it.each([
+    'Failed to allocate memory for requested buffer of size 1073741824',
+    'std::bad_alloc',
+    'CUDA failure 2: out of memory',
+    'Non-zero status code: bad allocation',
+  ])('knows %s', (message) => {
+    expect(isOutOfMemory(new Error(message))).toBe(true);
+  });
+
+  it.each(['Got invalid dimensions for input', 'room'])('does not take %s for it', (message) => {
+    expect(isOutOfMemory(new Error(message))).toBe(false);
+  });
+});

@@ -1,0 +1,114 @@
+import type { BatchingMode, ItemMeta, ItemOutcome, Results } from '../../src/engine/messages.js';
+import { Batcher } from '../../src/engine-process/batcher.js';
+import type { Lane, LaneAnswer, LaneTask } from '../../src/engine-process/lane-messages.js';
+import type { Curve } from '../../src/planning/curve.js';
+
+/** A lane that keeps its task until it is told to finish it. */
+export class FakeLane implements Lane {
+  readonly hasSession: boolean;
+  readonly hasWide: boolean;
+  task: LaneTask | undefined;
+  #onAnswer: ((answer: LaneAnswer) => void) | undefined;
+
+  constructor(hasSession: boolean, hasWide: boolean) {
+    this.hasSession = hasSession;
+    this.hasWide = hasWide;
+  }
+
+  get isIdle(): boolean {
+    return this.task === undefined;
+  }
+
+  assign(task: LaneTask, onAnswer: (answer: LaneAnswer) => void): void {
+    if (this.task !== undefined) throw new Error('this lane is busy');
+    this.task = task;
+    this.#onAnswer = onAnswer;
+  }
+
+  /** Results carry the width of their picture, so that a mix-up shows. */
+  finish(decodeError = false, ceiling?: number): void {
+    const task = this.task;
+    if (task === undefined) return;
+    this.task = undefined;
+    const error = { code: 'invalid_image', detail: 'broken' } as const;
+    if (task.kind === 'decode') {
+      this.#onAnswer?.({ kind: 'decoded', ms: 1, ...(decodeError && { error }) });
+      return;
+    }
+    const results = task.items.map(({ source, width }) => {
+      const isEncoded = typeof source !== 'number';
+      const found = [{ label: 'x', confidence: 1, bbox: [width, 0, 0, 0] as const }];
+      return { decodeMs: isEncoded ? 1 : 0, result: isEncoded && decodeError ? error : found };
+    });
+    const batchSize = results.filter(({ result }) => !('code' in result)).length;
+    const ran = { kind: 'ran', batchSize, inferMs: 5, postMs: 1, results } as const;
+    this.#onAnswer?.(ceiling === undefined ? ran : { ...ran, ceiling });
+  }
+}
+
+interface SetUp {
+  sessions?: number;
+  decoders?: number;
+  mode?: BatchingMode;
+  maxBatch?: number;
+  maxDecodeBytes?: number;
+  curve?: Curve;
+  wideCurve?: Curve;
+}
+
+export function setUp({
+  sessions = 1,
+  decoders = 0,
+  mode = 'adaptive',
+  maxBatch = 4,
+  maxDecodeBytes = 1e9,
+  curve = [],
+  wideCurve = [],
+}: SetUp) {
+  const state = { now: 0, timers: new Map<() => void, number>(), released: 0 };
+  const reports: Results[] = [];
+  const fakes = Array.from(
+    { length: sessions + decoders },
+    (_, index) => new FakeLane(index < sessions, index === 0 && wideCurve.length > 0),
+  );
+  const plan = { sessions, threads: 1, maxBatch, wideThreads: wideCurve.length > 0 ? 2 : 0 };
+  const batcher = new Batcher(
+    { plan, curve, wideCurve, batching: mode, windowMs: 10, maxItems: 64, maxDecodeBytes },
+    {
+      lanes: fakes,
+      now: () => state.now,
+      after: (ms, callback) => {
+        state.timers.set(callback, state.now + ms);
+        return () => state.timers.delete(callback);
+      },
+      report: (results) => reports.push(results),
+      releaseBytes: () => state.released++,
+    },
+  );
+  const advance = (ms: number): void => {
+    state.now += ms;
+    for (const [callback, at] of [...state.timers]) {
+      if (at <= state.now && state.timers.delete(callback)) callback();
+    }
+  };
+  const outcomes = (): ItemOutcome[] => reports.flatMap(({ items }) => items);
+  return { batcher, lanes: fakes, reports, state, advance, outcomes };
+}
+
+export const meta = (id: number, timeLeftMs = 1000, isBackground = false): ItemMeta => ({
+  id,
+  isBackground,
+  threshold: 0.5,
+  timeLeftMs,
+  // The id travels as the width, and the fake lane gives the width back as a coordinate.
+  image: {
+    format: 'jpeg',
+    width: id,
+    height: 1,
+    orientation: 1,
+    components: 3,
+    depth: 8,
+    progressive: false,
+  },
+});
+export const BYTES = new Uint8Array(1);
