@@ -5,11 +5,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { runClosedLoop } from '../src/load/closed-loop.js';
 import type { LoadRun } from '../src/load/load-result.js';
-import { runOpenLoop } from '../src/load/open-loop.js';
-import { type Form, PreparedRequest } from '../src/load/prepared-request.js';
-import { locate } from '../src/load/target.js';
+import type { Form } from '../src/load/prepared-request.js';
 
 export interface LoadTarget {
   readonly url: string;
@@ -78,9 +75,16 @@ export class LoadProcess {
   }
 }
 
-type Fixed = Pick<Parameters<typeof runOpenLoop>[0], 'target' | 'requests'>;
+// The built code, as users run it: what a transpiler adds would cost the server its cores.
+const built = async <T>(name: string): Promise<T> =>
+  (await import(new URL(`../dist/load/${name}.js`, import.meta.url).href)) as T;
+type OpenLoop = typeof import('../src/load/open-loop.js');
+type Fixed = Pick<Parameters<OpenLoop['runOpenLoop']>[0], 'target' | 'requests'>;
 
 async function prepare({ url, form, images, apiKey }: LoadTarget): Promise<Fixed> {
+  const { locate } = await built<typeof import('../src/load/target.js')>('target');
+  const { PreparedRequest } =
+    await built<typeof import('../src/load/prepared-request.js')>('prepared-request');
   const target = await locate(new URL(url));
   const shape = { host: target.host, path: '/predict', form, apiKey };
   const [first, ...more] = images.map((image) => new PreparedRequest(Buffer.from(image), shape));
@@ -89,6 +93,8 @@ async function prepare({ url, form, images, apiKey }: LoadTarget): Promise<Fixed
 }
 
 async function carryOut(job: ClosedJob | OpenJob, fixed: Fixed): Promise<LoadReply> {
+  const { runClosedLoop } = await built<typeof import('../src/load/closed-loop.js')>('closed-loop');
+  const { runOpenLoop } = await built<OpenLoop>('open-loop');
   if (job.kind === 'closed') return { run: await runClosedLoop({ ...fixed, ...job }) };
   let lone: Promise<LoadRun> | undefined;
   const run = await runOpenLoop({

@@ -7,15 +7,15 @@ import type { MemoryUse } from './memory-samples.js';
 export interface OverloadStep {
   readonly factor: number;
   readonly rate: number;
+  /** What a closed loop reached just before and after it: machines change from minute to minute. */
+  readonly peak: number;
   readonly result: LoadResult;
   readonly memory: MemoryUse;
 }
 
 export interface OverloadFindings {
-  /** Answers per second of the closed loop. */
+  /** Answers per second of the closed loop, before everything else: the rates are multiples. */
   readonly closedPeak: number;
-  /** The best goodput of all steps. */
-  readonly peak: number;
   readonly loneP50Ms: number;
   /** After the end of the last step; `null` if it did not happen while it was watched. */
   readonly recoveredAfterMs: number | null;
@@ -43,10 +43,10 @@ export function recoveredAfterMs({ okMs, okAtMs }: LoadRun, loneP50Ms: number): 
   return null;
 }
 
-export function verdicts({ steps, peak, recoveredAfterMs: back }: OverloadFindings): Verdict[] {
+export function verdicts({ steps, recoveredAfterMs: back }: OverloadFindings): Verdict[] {
   const atPeak = steps.find(({ factor }) => factor === 1)?.result.latencyMs?.p99 ?? Number.NaN;
   const over = steps.filter(({ factor }) => factor > 1);
-  const perStep = over.flatMap(({ factor, result }): Verdict[] => {
+  const perStep = over.flatMap(({ factor, result, peak }): Verdict[] => {
     const share = result.goodput / peak;
     const slower = result.latencyMs === null ? Number.NaN : result.latencyMs.p99 / atPeak;
     return [
@@ -83,12 +83,13 @@ export function admittedShare(results: readonly LoadResult[]): number | null {
   return sent === 0 ? null : sum(({ retries }) => retries.admitted) / sent;
 }
 
-export function overloadTable({ steps, peak }: OverloadFindings): string {
+export function overloadTable({ steps }: OverloadFindings): string {
   const atPeak = steps.find(({ factor }) => factor === 1)?.result.latencyMs?.p99;
   const header = [
     '',
     'offered/s',
     'goodput/s',
+    'peak around it',
     'of peak',
     'p50',
     'p99',
@@ -101,10 +102,11 @@ export function overloadTable({ steps, peak }: OverloadFindings): string {
     'end',
     'max',
   ];
-  const rows = steps.map(({ factor, result, memory }) => [
+  const rows = steps.map(({ factor, result, memory, peak }) => [
     `${String(factor)}×`,
     figure(result.offeredPerSecond),
     figure(result.goodput),
+    figure(peak),
     (result.goodput / peak).toFixed(3),
     shown(result.latencyMs?.p50),
     shown(result.latencyMs?.p99),

@@ -1,4 +1,5 @@
 const BIN_MS = 100;
+const BINS_PER_SECOND = 1000 / BIN_MS;
 const MAX_SECONDS = 60;
 /** Room is left for requests that come without having been told to. */
 const BOOKED_SHARE = 0.9;
@@ -18,6 +19,8 @@ const MAX_BOOKINGS = 20_000;
 export class Bookings {
   readonly #bins = new Map<number, number>();
   readonly #times = new Map<string, number>();
+  /** For each part of a second, before which bin there is no room: need not be looked at. */
+  readonly #fullUntil: number[] = [];
   /** Earlier ones are over. */
   #firstBin = 0;
 
@@ -27,9 +30,13 @@ export class Bookings {
     this.#expire(now);
     if (this.#times.size >= MAX_BOOKINGS) return MAX_SECONDS;
     this.#cancel(id);
-    for (let seconds = 1; seconds <= MAX_SECONDS; seconds++) {
+    const phase = binOf(now) % BINS_PER_SECOND;
+    const full = this.#fullUntil[phase] ?? 0;
+    const first = Math.max(1, Math.ceil((full * BIN_MS - now) / 1000));
+    for (let seconds = first; seconds <= MAX_SECONDS; seconds++) {
       const at = now + seconds * 1000;
       if (!this.#hasRoom(at, ratePerMs)) continue;
+      this.#fullUntil[phase] = binOf(at);
       this.#bins.set(binOf(at), (this.#bins.get(binOf(at)) ?? 0) + 1);
       this.#times.set(id, at);
       return seconds;
@@ -68,6 +75,7 @@ export class Bookings {
 
   #reset(now: number): void {
     this.#bins.clear();
+    this.#fullUntil.length = 0;
     this.#firstBin = binOf(now);
   }
 

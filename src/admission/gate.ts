@@ -60,6 +60,7 @@ export class Gate {
   readonly #background = new FairQueue<Waiting>();
   readonly #bookings = new Bookings();
   readonly forecast = new Forecast();
+  readonly #inFlightOf = new Map<Tenant, number>();
   #waitingBytes = 0;
   #inFlight = { interactive: 0, background: 0 };
   /** Called when the first item comes after a time without any. */
@@ -154,19 +155,26 @@ export class Gate {
   }
 
   /**
-   * Runs `work` when it is this item's turn.
+   * Runs `work` when it is this item's turn, and tells it how many its tenant has in work already.
    * @throws when it is refused or cancelled while it waits, or what `work` throws
    */
-  async run<T>(visitor: Visitor, cancellation: Cancellation, work: () => Promise<T>): Promise<T> {
+  async run<T>(
+    visitor: Visitor,
+    cancellation: Cancellation,
+    work: (rank: number) => Promise<T>,
+  ): Promise<T> {
     this.check(visitor);
     if (this.waiting + this.inFlight === 0) this.onBusy?.();
     const kind = visitor.isBackground ? 'background' : 'interactive';
     if (this.#hasRoom(visitor.isBackground)) this.#inFlight[kind]++;
     else await this.#waitForTurn(visitor, cancellation);
+    const rank = this.#inFlightOf.get(visitor.tenant) ?? 0;
+    this.#inFlightOf.set(visitor.tenant, rank + 1);
     try {
-      return await work();
+      return await work(rank);
     } finally {
       this.#inFlight[kind]--;
+      this.#inFlightOf.set(visitor.tenant, (this.#inFlightOf.get(visitor.tenant) ?? 1) - 1);
       this.forecast.completed(this.#now(), this.waiting > 0);
       this.#admitWaiting();
     }

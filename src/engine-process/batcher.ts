@@ -110,15 +110,12 @@ export class Batcher {
     const idle = this.#host.lanes.filter((lane) => lane.isIdle && lane.hasSession);
     const source = this.#nextSource();
     const now = this.#host.now();
-    const [oldest] = source.interactive;
     const decision = decideBatch(
       {
         waiting: source.interactive.length,
         background: source.background.length,
-        oldestMs: now - (oldest?.waitingSince ?? now),
-        heldMs: now - (oldest?.heldSince ?? now),
+        ...source.times(now),
         forecast: this.#traffic.forecast(now, windowMs),
-        slackMs: Math.min(...source.interactive.map(({ deadline }) => deadline - now)),
         idleSessions: idle.length,
         arrivalsPerMs: this.#traffic.arrivalsPerMs(now),
         company: this.#traffic.company,

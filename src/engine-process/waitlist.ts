@@ -1,12 +1,17 @@
 import type { Item } from './item.js';
 
-/** Items that wait for the same thing, interactive ones apart from background ones. */
+/**
+ * Items that wait for the same thing, interactive ones apart from background ones. Of each kind,
+ * those whose tenants have little else in work come first, then those that came first.
+ */
 export class Waitlist {
   #interactive: Item[] = [];
   #background: Item[] = [];
 
   add(item: Item): void {
-    (item.meta.isBackground ? this.#background : this.#interactive).push(item);
+    const list = item.meta.isBackground ? this.#background : this.#interactive;
+    const behind = list.findLastIndex(({ meta }) => meta.rank <= item.meta.rank);
+    list.splice(behind + 1, 0, item);
   }
 
   get size(): number {
@@ -19,6 +24,17 @@ export class Waitlist {
 
   get background(): readonly Item[] {
     return this.#background;
+  }
+
+  /** How long the interactive ones have waited and were held back at most, and still can be. */
+  times(now: number): { oldestMs: number; heldMs: number; slackMs: number } {
+    let [oldestMs, heldMs, slackMs] = [0, 0, Number.POSITIVE_INFINITY];
+    for (const { waitingSince, heldSince = now, deadline } of this.#interactive) {
+      oldestMs = Math.max(oldestMs, now - waitingSince);
+      heldMs = Math.max(heldMs, now - heldSince);
+      slackMs = Math.min(slackMs, deadline - now);
+    }
+    return { oldestMs, heldMs, slackMs };
   }
 
   /** The one whose turn is next. */

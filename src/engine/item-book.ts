@@ -10,6 +10,8 @@ export interface EngineRequest {
   /** When the answer stops being useful, on `performance.now()`'s clock. */
   readonly deadline: number;
   readonly isBackground: boolean;
+  /** Lower ones go first: how many its tenant had in work when it came in. */
+  readonly rank: number;
   readonly cancellation: Cancellation;
 }
 

@@ -67,6 +67,8 @@ export interface ItemMeta {
   readonly image: ImageInfo;
   /** It may wait for everything that is not. */
   readonly isBackground: boolean;
+  /** Lower ones go first. */
+  readonly rank: number;
 }
 
 export interface CancelMeta {
@@ -123,6 +125,8 @@ export interface Measure {
 export interface Measured {
   readonly batch: number;
   readonly ms: readonly number[];
+  /** What decoding an ordinary photo takes. */
+  readonly decodeMs: number;
   readonly rssBytes: number;
 }
 

@@ -233,11 +233,13 @@ export class EngineSupervisor {
   }
 
   #dispatch(): void {
-    if (!this.#isReady) return;
+    // With a successor ready, nothing more goes in here: it takes over as soon as this is empty.
+    if (!this.#isReady || this.#successor?.ready !== undefined) return;
     for (const { id, request } of this.#book.takeSendable()) {
-      const { threshold, info: image, deadline, isBackground } = request;
+      const { threshold, info: image, deadline, isBackground, rank } = request;
       const timeLeftMs = deadline - performance.now();
-      this.#link?.sendItem({ id, threshold, image, timeLeftMs, isBackground }, request.image);
+      const meta = { id, threshold, image, timeLeftMs, isBackground, rank };
+      this.#link?.sendItem(meta, request.image);
     }
   }
 

@@ -18,6 +18,8 @@ export interface RequestContext {
   tenant?: Tenant;
   /** What the gate in front of the model has been told about it. */
   visitor?: Visitor;
+  /** How long after it was received the answer was expected. */
+  predictedMs?: number;
   /** Its tenant counts it until it is over. */
   isInWork: boolean;
   model?: ServedModel;

@@ -30,9 +30,16 @@ export function refusingServer(
   handle: Handler,
   host: RefusalDependencies,
 ): Server {
-  return createServer(options, (request, response) => {
+  const server = createServer(options, (request, response) => {
     if (!refuse(request, response, host)) handle(request, response);
   });
+  // A client that asks before it sends its body need not send it when it is refused.
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    if (refuse(request, response, host)) return;
+    response.writeContinue();
+    handle(request, response);
+  });
+  return server;
 }
 
 function refuse(

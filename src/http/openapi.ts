@@ -2,12 +2,19 @@ import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import { VERSION } from '../version.js';
-import { PredictForm, PredictJson, PredictOptions, ProblemResponse } from './schemas.js';
+import {
+  PredictForm,
+  PredictHeaders,
+  PredictJson,
+  PredictOptions,
+  ProblemResponse,
+} from './schemas.js';
 
 const IMAGE = { schema: { type: 'string', format: 'binary' } };
 /** Documented here and not in the routes: those check all forms in one place of their own. */
 const PREDICT_INPUT = {
   querystring: PredictOptions,
+  headers: PredictHeaders,
   body: {
     content: {
       'application/json': { schema: PredictJson },

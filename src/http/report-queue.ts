@@ -140,6 +140,10 @@ function recordMetrics({ context, route, status, totalMs }: RequestReport, metri
   }
   if (status !== 200) return;
   metrics.observe('inference_latency_seconds', labels, totalMs / 1000);
+  if (context.predictedMs !== undefined) {
+    const errorMs = context.predictedMs - (totalMs - (stagesMs.receive ?? 0));
+    metrics.observe('shoal_prediction_error_seconds', labels, errorMs / 1000);
+  }
   for (const [stage, ms] of Object.entries(stagesMs)) {
     metrics.observe('shoal_stage_seconds', { ...labels, stage }, ms / 1000);
   }

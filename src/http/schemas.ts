@@ -29,6 +29,20 @@ export const PredictJson = Type.Object(
   { additionalProperties: false },
 );
 
+export const PredictHeaders = Type.Object({
+  'x-timeout-ms': Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 3_600_000, description: 'When the answer is too late.' }),
+  ),
+  'x-priority': Type.Optional(
+    Type.Enum(['interactive', 'background'], {
+      description: 'Background work runs when nothing interactive waits.',
+    }),
+  ),
+  'x-request-id': Type.Optional(
+    Type.String({ description: 'Comes back in the answer; send it again with a retry.' }),
+  ),
+});
+
 export const PredictForm = Type.Object({
   image: Type.String({ format: 'binary', description: 'A JPEG, PNG or WebP file.' }),
   confidence_threshold: Type.Optional(threshold),
@@ -80,7 +94,7 @@ export const ModelResponse = Type.Object({
     batching: Type.String(),
     window_ms: Type.Number(),
     images_per_second: Type.Optional(
-      Type.Number({ description: 'What all sessions reach together, without decoding.' }),
+      Type.Number({ description: 'What all sessions are expected to reach together.' }),
     ),
     why: Type.String(),
     warnings: Type.Array(Type.String()),
@@ -90,6 +104,7 @@ export const ModelResponse = Type.Object({
       {
         depth: Type.Enum(['quick', 'full']),
         measured_at: Type.String(),
+        decode_ms: Type.Number({ description: 'What decoding an ordinary photo takes.' }),
         splits: Type.Array(
           Type.Object({
             sessions: Type.Integer(),
@@ -97,7 +112,9 @@ export const ModelResponse = Type.Object({
             curve: Type.Array(
               Type.Object({
                 batch: Type.Integer(),
-                ms: Type.Number({ description: 'Median time of a batch, all sessions at work.' }),
+                ms: Type.Number({
+                  description: 'Median time of a batch, all sessions at work, without decoding.',
+                }),
                 images_per_second: Type.Number({ description: 'All sessions together.' }),
                 memory_bytes: Type.Integer({ description: 'Resident, of the whole engine.' }),
               }),

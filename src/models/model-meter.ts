@@ -55,10 +55,4 @@ export class ModelMeter {
       throw error;
     }
   }
-
-  /** How far the prediction at admission was from what happened. */
-  predicted(predictedMs: number, actualMs: number): void {
-    const seconds = (predictedMs - actualMs) / 1000;
-    this.#metrics.observe('shoal_prediction_error_seconds', { model: this.#model }, seconds);
-  }
 }

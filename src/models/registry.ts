@@ -71,23 +71,24 @@ export class ModelRegistry {
 
   /** Resolves when every model serves; rejects with the first that cannot. */
   async start(): Promise<void> {
-    await Promise.all(
-      this.all.map(async (model) => {
-        try {
-          await model.start();
-        } catch (error) {
-          throw new Error(`model "${model.name}" cannot be loaded: ${(error as Error).message}`, {
-            cause: error,
-          });
-        }
-      }),
-    );
+    // Side by side, measurements would be of each other.
+    for (const model of this.all) await loading(model, () => model.prepare());
+    await Promise.all(this.all.map((model) => loading(model, () => model.engine.start())));
     this.#idleWork.start();
   }
 
   stop(): void {
     this.#idleWork.stop();
     for (const model of this.all) model.engine.stop();
+  }
+}
+
+async function loading(model: ServedModel, step: () => Promise<unknown>): Promise<void> {
+  try {
+    await step();
+  } catch (error) {
+    const { message } = error as Error;
+    throw new Error(`model "${model.name}" cannot be loaded: ${message}`, { cause: error });
   }
 }
 

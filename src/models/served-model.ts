@@ -69,19 +69,19 @@ export class ServedModel {
     return this.#profile;
   }
 
-  /** Measures, where that is wanted and was not done before, and serves. */
-  async start(): Promise<void> {
+  /** Measures, where that is wanted and was not done before, and plans. */
+  async prepare(): Promise<void> {
     const started = performance.now();
     const found = await this.calibration.obtain();
-    if (found !== undefined && !found.isCached) {
+    if (found === undefined) return;
+    if (!found.isCached) {
       const ms = Math.round(performance.now() - started);
       this.#telemetry.log.info({ model: this.name, ms, depth: found.profile.depth }, 'measured');
     }
-    if (found !== undefined) this.#adopt(found.profile);
+    this.#adopt(found.profile);
     for (const warning of this.plan.warnings) {
       this.#telemetry.log.warn({ model: this.name }, warning);
     }
-    await this.engine.start();
   }
 
   /** Plans anew; where that changes how the engine is built, another one takes over. */
@@ -105,7 +105,7 @@ export class ServedModel {
 
   /** Waits for its turn, then for the engine. */
   async predict(
-    request: EngineRequest,
+    request: Omit<EngineRequest, 'rank'>,
     visitor: Visitor,
     onAdmitted: () => void,
   ): Promise<EngineAnswer> {
@@ -115,10 +115,10 @@ export class ServedModel {
     const { cancellation } = request;
     const state = { isAdmitted: false };
     try {
-      return await this.gate.run(visitor, cancellation, () => {
+      return await this.gate.run(visitor, cancellation, (rank) => {
         state.isAdmitted = true;
         onAdmitted();
-        return this.engine.submit(request);
+        return this.engine.submit({ ...request, rank });
       });
     } catch (error) {
       if (!state.isAdmitted && error === cancellation.reason) {
@@ -133,7 +133,7 @@ export class ServedModel {
     this.#profile = profile;
     this.#plan = planFor(this.settings, this.#machine, profile);
     const { sessions, maxBatch, curve } = this.#plan;
-    const ms = latencyMs(curve, maxBatch);
+    const ms = latencyMs(curve, maxBatch) + maxBatch * profile.decodeMs;
     this.gate.forecast.setPlan(sessions, ms > 0 ? { size: maxBatch, ms } : undefined);
     this.gate.setLimits(this.#gateLimits());
   }
@@ -210,6 +210,9 @@ export class ServedModel {
         spawn: (engine) => new EngineProbe(engine, niceness),
         now: () => performance.now(),
       }),
+      onMeasure: (depth) => {
+        this.#telemetry.log.info({ model: this.name, depth }, 'measuring, once on this machine');
+      },
       onProblem: (problem) => {
         this.#telemetry.log.warn({ model: this.name }, problem);
       },

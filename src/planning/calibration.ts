@@ -14,17 +14,21 @@ export interface CalibrationOptions {
   readonly engine: EngineConfig;
   /** @param niceness above 0 for work that must not be noticed */
   readonly hostFor: (niceness: number) => ProfilerHost;
+  /** It is not in the cache, so somebody has to wait now. */
+  readonly onMeasure: (depth: Profile['depth']) => void;
   /** What could not be read or written is worth a line, not a failure. */
   readonly onProblem: (message: string) => void;
 }
 
-/** A quick profile takes this long, besides the start of its engines. */
-const QUICK_MS = 900;
+/** A quick profile takes about this long, besides the start of its engines. */
+const QUICK_MS = 450;
 const QUICK_RUNS = 2;
 const FULL_MS = 60_000;
 const FULL_RUNS = 4;
 /** How often every split is measured for a full profile, in turn. */
 const FULL_ROUNDS = 3;
+/** With the start of its engines, measuring takes this many times as long at most. */
+const STARTS_TAKE = 3;
 const IDLE_NICENESS = 19;
 /** A profile that is off by more than this no longer describes the machine. */
 const STALE = 1.3;
@@ -56,6 +60,7 @@ export class Calibration {
       return { profile: cached, isCached: true };
     }
     const isQuick = settings.profile === 'quick';
+    this.#options.onMeasure(settings.profile);
     const host = this.#options.hostFor(0);
     const { signal } = new AbortController();
     const started = host.now();
@@ -63,12 +68,12 @@ export class Calibration {
     const steps = rounds * this.#splits.length;
     const totalMs = isQuick ? QUICK_MS : FULL_MS;
     for (let step = 0; step < steps; step++) {
-      // Each split gets its share of the time, but the first one is measured in any case.
-      const until = Math.max(started + totalMs * ((step + 1) / steps), host.now() + 1);
-      if (step > 0 && host.now() > started + totalMs) break;
+      // Slow models use the time up with the first split, which is measured in any case.
+      if (step > 0 && host.now() > started + totalMs * STARTS_TAKE) break;
+      const budgetMs = totalMs / steps;
       await this.#measure(
         this.#splits[step % this.#splits.length] as Split,
-        until,
+        budgetMs,
         isQuick,
         0,
         signal,
@@ -122,7 +127,7 @@ export class Calibration {
 
   async #measure(
     split: Split,
-    until: number,
+    budgetMs: number,
     isQuick: boolean,
     niceness: number,
     signal: AbortSignal,
@@ -130,7 +135,7 @@ export class Calibration {
     const { hostFor, engine, settings, machine } = this.#options;
     const maxBatch = settings.max_batch === 'auto' ? undefined : settings.max_batch;
     const runs = isQuick ? QUICK_RUNS : FULL_RUNS;
-    const limits = { until, runs, maxBatch, machine };
+    const limits = { budgetMs, runs, maxBatch, machine };
     const first = this.#splits[0] as Split;
     try {
       const measured = await measureSplit(hostFor(niceness), engine, split, limits, signal);

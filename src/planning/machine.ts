@@ -30,9 +30,10 @@ function cpuQuota(): number | undefined {
   return Number.isFinite(cores) ? Math.max(1, cores) : undefined;
 }
 
+/** Of a container, where there is one. */
 function memoryLimit(): number | undefined {
-  const [bytes = Number.NaN] = numbersIn('/sys/fs/cgroup/memory.max');
-  return Number.isFinite(bytes) ? bytes : undefined;
+  const bytes = process.constrainedMemory();
+  return bytes > 0 ? bytes : undefined;
 }
 
 function numbersIn(path: string): number[] {

@@ -1,6 +1,7 @@
 import type { ModelSettings } from '../config/schema.js';
 import type { Plan } from '../engine/messages.js';
 import { type Curve, imagesPerSecond, latencyMs } from './curve.js';
+import { isSame } from './exploration.js';
 import type { Machine } from './machine.js';
 import {
   curveOf,
@@ -18,7 +19,7 @@ export interface ServingPlan extends Plan {
   /** Latency by batch size of the chosen split, and of the wide session; empty when not measured. */
   readonly curve: Curve;
   readonly wideCurve: Curve;
-  /** What all sessions together are expected to reach, without decoding. */
+  /** What all sessions together are expected to reach, with ordinary photos. */
   readonly imagesPerSecond?: number;
   /** One sentence for the banner and `/models`. */
   readonly why: string;
@@ -32,6 +33,8 @@ const MAX_UNMEASURED_SESSIONS = 8;
 const UNMEASURED_BATCH = 2;
 /** Measurements that differ by less are taken for equal, and the smaller latency wins. */
 const TIE = 0.05;
+/** With two images at a time there are half as many messages and wake-ups around the batches. */
+const FEWER_MESSAGES = 2;
 /** A wide session must answer this much sooner to be worth another copy of the weights. */
 const WIDE_GAIN = 0.8;
 const WIDE_MEMORY_SHARE = 0.25;
@@ -62,8 +65,8 @@ export function planFor(settings: ModelSettings, machine: Machine, profile?: Pro
   const maxBatch = settings.max_batch === 'auto' ? chosen.batch : settings.max_batch;
   const curve = curveOf(findSplit(profile, chosen));
   const wide = wideFor(settings, machine, profile, chosen);
-  const rate =
-    chosen.sessions * imagesPerSecond({ batch: maxBatch, ms: latencyMs(curve, maxBatch) });
+  const batchMs = latencyMs(curve, maxBatch) + maxBatch * profile.decodeMs;
+  const rate = chosen.sessions * imagesPerSecond({ batch: maxBatch, ms: batchMs });
   return complete(settings, machine, {
     sessions: chosen.sessions,
     threads: chosen.threads,
@@ -83,9 +86,9 @@ function fits(setting: number | 'auto', value: number): boolean {
 
 function candidatesOf(profile: Profile, targetMs: number): Candidate[] {
   const all = profile.splits.flatMap(({ sessions, threads, points }) =>
-    points.map((point: ProfilePoint) => {
-      const { batch, ms } = point;
-      return { sessions, threads, batch, ms, rate: sessions * imagesPerSecond(point) };
+    points.map(({ batch, ms }: ProfilePoint) => {
+      const rate = sessions * imagesPerSecond({ batch, ms: ms + batch * profile.decodeMs });
+      return { sessions, threads, batch, ms, rate };
     }),
   );
   if (targetMs <= 0) return all;
@@ -98,12 +101,16 @@ function fastest(all: readonly Candidate[]): number {
   return Math.min(...all.map(({ ms }) => ms));
 }
 
-/** The highest throughput; among those that reach it, more or less, the shortest batch. */
+/**
+ * The highest throughput; among those that reach it, more or less, the shortest batch, though
+ * rather of two images than of one.
+ */
 function best(candidates: readonly Candidate[]): Candidate | undefined {
   const top = Math.max(...candidates.map(({ rate }) => rate));
-  return candidates
-    .filter(({ rate }) => rate >= top * (1 - TIE))
-    .reduce<Candidate | undefined>((a, b) => (a === undefined || b.ms < a.ms ? b : a), undefined);
+  const ties = candidates.filter(({ rate }) => rate >= top * (1 - TIE)).sort((a, b) => a.ms - b.ms);
+  const [shortest] = ties;
+  if (shortest === undefined || shortest.batch >= FEWER_MESSAGES) return shortest;
+  return ties.find((one) => isSame(one, shortest) && one.batch === FEWER_MESSAGES) ?? shortest;
 }
 
 /** The curve of a session with all cores, where it pays to hold one beside the others. */
@@ -138,7 +145,7 @@ function explain(
   const others = profile.splits
     .filter(({ sessions, threads }) => sessions !== chosen.sessions || threads !== chosen.threads)
     .map((split) => {
-      const rates = split.points.map((point) => split.sessions * imagesPerSecond(point));
+      const rates = candidatesOf({ ...profile, splits: [split] }, 0).map(({ rate }) => rate);
       return `${shape(split)} ${perSecond(Math.max(...rates))}`;
     });
   const hand = byHand(settings);

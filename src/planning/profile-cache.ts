@@ -16,7 +16,7 @@ export interface ProfileKey {
 }
 
 /** Raised when the meaning of what is stored changes. */
-const FORMAT = 1;
+const FORMAT = 2;
 
 const count = Type.Integer({ minimum: 1 });
 const StoredSchema = Type.Object({
@@ -32,6 +32,7 @@ const StoredSchema = Type.Object({
     provider: Type.String(),
     measuredAt: Type.String(),
     depth: Type.Enum(['quick', 'full']),
+    decodeMs: Type.Number({ minimum: 0 }),
     splits: Type.Array(
       Type.Object({
         sessions: count,

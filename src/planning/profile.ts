@@ -29,6 +29,8 @@ export interface Profile {
   readonly measuredAt: string;
   /** `quick` until it has been refined in idle moments. */
   readonly depth: 'quick' | 'full';
+  /** What decoding an ordinary photo takes one core. */
+  readonly decodeMs: number;
   readonly splits: readonly SplitProfile[];
 }
 
@@ -36,6 +38,7 @@ export interface Profile {
 export interface Sample extends Split {
   readonly batch: number;
   readonly ms: readonly number[];
+  readonly decodeMs: number;
   readonly rssBytes: number;
 }
 
@@ -51,6 +54,7 @@ export function summarise(
   }
   return {
     ...about,
+    decodeMs: samples.length === 0 ? 0 : round(median(samples.map(({ decodeMs }) => decodeMs))),
     splits: [...splits.values()].map((own) => {
       const { sessions, threads } = own[0] as Sample;
       const sizes = [...new Set(own.map(({ batch }) => batch))].sort((a, b) => a - b);

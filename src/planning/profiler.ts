@@ -17,8 +17,8 @@ export interface ProfilerHost {
 }
 
 export interface MeasureLimits {
-  /** No new measurement is begun after this, on the host's clock. */
-  readonly until: number;
+  /** No new measurement is begun this long after the engine has started. */
+  readonly budgetMs: number;
   /** Runs of a batch size per session. */
   readonly runs: number;
   /** The largest batch, when it is set by hand. */
@@ -54,11 +54,13 @@ export async function measureSplit(
   let provider = 'none';
   try {
     provider = await probe.start();
+    const startedAt = host.now();
     const take = async (batch: number): Promise<void> => {
       const measured = await probe.measure(batch, limits.runs);
-      samples.push({ ...split, batch, ms: measured.ms, rssBytes: measured.rssBytes });
+      const { ms, decodeMs, rssBytes } = measured;
+      samples.push({ ...split, batch, ms, decodeMs, rssBytes });
     };
-    const mayGoOn = (): boolean => host.now() < limits.until;
+    const mayGoOn = (): boolean => host.now() - startedAt < limits.budgetMs;
     const sizes: number[] = [];
     for (;;) {
       const batch = nextBatch(pointsOf(samples), limits.machine, limits.maxBatch);

@@ -117,6 +117,21 @@ describe('Batcher', () => {
     expect(outcomes().map(({ id }) => id)).toEqual([1, 4, 5, 2, 3]);
   });
 
+  it('takes items of tenants with little in work first', () => {
+    const { batcher, lanes, outcomes } = setUp({ maxBatch: 1 });
+    for (const [id, rank] of [
+      [1, 0],
+      [2, 1],
+      [3, 2],
+      [4, 0],
+      [5, 1],
+    ] as const) {
+      batcher.add(meta(id, 1000, false, rank), BYTES);
+    }
+    for (let turn = 0; turn < 5; turn++) lanes[0]?.finish();
+    expect(outcomes().map(({ id }) => id)).toEqual([1, 4, 2, 5, 3]);
+  });
+
   it('remembers what did not fit into memory', () => {
     const { batcher, lanes, reports } = setUp({ maxBatch: 8 });
     for (let id = 1; id <= 12; id++) batcher.add(meta(id), BYTES);

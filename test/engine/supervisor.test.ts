@@ -236,6 +236,21 @@ describe('EngineSupervisor', () => {
     expect([supervisor.restarts, engines.length]).toEqual([0, 2]);
   });
 
+  it('lets it take over even if there is always something to do', async () => {
+    await start();
+    const [first] = engines;
+    const answers = [supervisor.submit(request())];
+    supervisor.recycle();
+    last().ready();
+    // What comes now waits a moment, instead of keeping the first one busy for ever.
+    answers.push(supervisor.submit(request()));
+    expect([first?.sent.length, last().sent.length]).toEqual([1, 0]);
+    first?.finish(first.sent[0]?.id ?? -1);
+    expect(last().sent).toHaveLength(1);
+    last().finish(last().sent[0]?.id ?? -1);
+    await expect(Promise.all(answers)).resolves.toHaveLength(2);
+  });
+
   it('does without a successor that fails, and without one when the first engine crashes', async () => {
     await start();
     const [first] = engines;

@@ -53,5 +53,6 @@ export const request = (cancellation = new Cancellation()): EngineRequest => ({
   threshold: 0.5,
   deadline: performance.now() + 10_000,
   isBackground: false,
+  rank: 0,
   cancellation,
 });

@@ -95,9 +95,10 @@ export function setUp({
   return { batcher, lanes: fakes, reports, state, advance, outcomes };
 }
 
-export const meta = (id: number, timeLeftMs = 1000, isBackground = false): ItemMeta => ({
+export const meta = (id: number, timeLeftMs = 1000, isBackground = false, rank = 0): ItemMeta => ({
   id,
   isBackground,
+  rank,
   threshold: 0.5,
   timeLeftMs,
   // The id travels as the width, and the fake lane gives the width back as a coordinate.

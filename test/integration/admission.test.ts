@@ -1,4 +1,5 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -60,6 +61,56 @@ describe('admission', () => {
     expect((await Promise.all([...busy, patient])).map(({ status }) => status)).toEqual([
       200, 200, 200,
     ]);
+  });
+
+  it('tells a client that asks first not to send its body', async () => {
+    server = await TestServer.start([
+      stubModels({ one: { sleep_ms: 300 } }),
+      ...ONE_BY_ONE,
+      '--max-queue',
+      '0',
+    ]);
+    const ask = (): Promise<string> =>
+      new Promise((resolve, reject) => {
+        const socket = connect(server.port, '127.0.0.1');
+        socket.on('error', reject).on('data', (data) => {
+          socket.destroy();
+          resolve(data.toString().split('\r\n', 1)[0] ?? '');
+        });
+        socket.write(
+          'POST /predict HTTP/1.1\r\nHost: x\r\nContent-Type: image/png\r\n' +
+            'Content-Length: 500000\r\nExpect: 100-continue\r\n\r\n',
+        );
+      });
+    expect(await ask()).toBe('HTTP/1.1 100 Continue');
+    const busy = send();
+    await until(async () => (await server.metric('shoal_in_flight{model="one"}')) === 1);
+    expect(await ask()).toBe('HTTP/1.1 429 Too Many Requests');
+    expect((await busy).status).toBe(200);
+    // Refused before anything else was known, but counted all the same.
+    expect(await server.metric('shoal_rejections_total{model="one",reason="queue_full"}')).toBe(1);
+    expect(await server.metric('inference_requests_total{model="one",outcome="rejected"}')).toBe(1);
+    await until(() => server.lines.some(({ msg }) => msg === 'requests refused'));
+  });
+
+  it('counts computing that was saved, and computing that was for nobody', async () => {
+    server = await TestServer.start([stubModels({ one: { sleep_ms: 300 } }), ...ONE_BY_ONE]);
+    const saved = (): Promise<number> =>
+      server.metric('shoal_saved_compute_seconds_total{model="one",reason="cancelled"}');
+    const wasted = (): Promise<number> =>
+      server.metric('shoal_wasted_compute_seconds_total{model="one"}');
+    expect((await send()).status).toBe(200);
+    const abort = new AbortController();
+    const leaving = [1, 2, 3].map(() =>
+      server.post('/predict', image, PNG, abort.signal).catch(() => 'left'),
+    );
+    await until(async () => (await queued()) === 2);
+    abort.abort();
+    await Promise.all(leaving);
+    await until(async () => (await wasted()) > 0);
+    // One was being computed, two were not yet.
+    expect(await wasted()).toBeGreaterThan(0.25);
+    expect(await saved()).toBeGreaterThan(0.5);
   });
 
   it('runs background requests when nobody else waits, and says what it does not know', async () => {

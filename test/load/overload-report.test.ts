@@ -39,11 +39,10 @@ describe('the verdicts', () => {
   const flat = { start: 0, middle: 100, end: 100, max: 100 };
   function step(factor: number, goodput: number, p99: number): OverloadStep {
     const result = { ...empty, goodput, latencyMs: { ...summary, p99 } };
-    return { factor, rate: factor * 100, result, memory: flat };
+    return { factor, rate: factor * 100, peak: 100, result, memory: flat };
   }
   const good: OverloadFindings = {
     closedPeak: 90,
-    peak: 100,
     loneP50Ms: 20,
     recoveredAfterMs: 400,
     steps: [step(0.5, 50, 30), step(1, 100, 200), step(2, 97, 300), step(5, 95, 400)],

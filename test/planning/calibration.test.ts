@@ -43,7 +43,7 @@ function setUp(
         const ms = time(config, batch);
         state.now += ms * runs;
         const times = Array.from({ length: runs * sessions }, () => ms);
-        return { batch, ms: times, rssBytes: (100 + 50 * sessions + batch) * 2 ** 20 };
+        return { batch, ms: times, decodeMs: 3, rssBytes: (100 + 50 * sessions + batch) * 2 ** 20 };
       },
       kill: () => {
         if (!isDead) state.alive--;
@@ -61,6 +61,7 @@ function setUp(
       state.niceness.push(niceness);
       return { spawn, now: () => state.now };
     },
+    onMeasure: () => undefined,
     onProblem: (problem) => problems.push(problem),
   });
   return { calibration, state, problems, cacheFolder };
@@ -218,7 +219,7 @@ describe('nextBatch', () => {
 
 describe('summarise', () => {
   it('takes medians, so that a hiccup does not count', () => {
-    const sample = { sessions: 2, threads: 1, batch: 1, rssBytes: 5 };
+    const sample = { sessions: 2, threads: 1, batch: 1, decodeMs: 3, rssBytes: 5 };
     const profile = summarise(
       [
         { ...sample, ms: [10, 11, 500] },
@@ -243,6 +244,7 @@ describe('summarise', () => {
       threads: 1,
       batch: 1,
       ms: [1],
+      decodeMs: 3,
       rssBytes,
     });
     const about = { provider: 'cpu', measuredAt: '', depth: 'quick' } as const;

@@ -78,11 +78,13 @@ function describePlan({ plan, settings, profile }: ServedModel): ModelResponse['
 function describeProfile({
   depth,
   measuredAt,
+  decodeMs,
   splits,
 }: Profile): NonNullable<ModelResponse['profile']> {
   return {
     depth,
     measured_at: measuredAt,
+    decode_ms: round(decodeMs),
     splits: splits.map(({ sessions, threads, points }) => ({
       sessions,
       threads,

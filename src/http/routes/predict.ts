@@ -66,7 +66,7 @@ export function predictRoutes(app: FastifyInstance, dependencies: PredictDepende
 
     const received = performance.now();
     stagesMs.receive = received - context.startedAt;
-    const predictedMs = model.gate.predictMs(visitor);
+    context.predictedMs = model.gate.predictMs(visitor);
     const { deadline, isBackground } = visitor;
     using watch = watchRequest(context, deadline);
     let admitted = received;
@@ -80,7 +80,6 @@ export function predictRoutes(app: FastifyInstance, dependencies: PredictDepende
     );
     if (form.kind === 'json') for (const piece of image) giveBackImageBuffer(piece);
     const answered = performance.now();
-    model.meter.predicted(predictedMs, answered - received);
     const { decodeMs, inferMs, postMs } = answer.timings;
     // Whatever was neither computing nor admission was waiting: in the engine, or for one.
     const queueMs = Math.max(0, answered - admitted - decodeMs - inferMs - postMs);
