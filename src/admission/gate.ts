@@ -45,6 +45,8 @@ interface Waiting {
 /** When nothing is set: long enough for a burst, short enough for whoever waits. */
 const AUTO_MAX_WAIT_MS = 500;
 const AUTO_MAX_WAIT_BATCHES = 4;
+/** With one place for every tenant there may be this many times as many in the engine. */
+const GUEST_ALLOWANCE = 2;
 /** Whoever was told to come back may wait this much longer than others. */
 const EXPECTED_ALLOWANCE = 1.25;
 
@@ -103,7 +105,7 @@ export class Gate {
 
   /** Whether somebody who comes now has to wait, or to be refused. */
   get isCrowded(): boolean {
-    return !this.#hasRoom(false);
+    return this.#interactive.size > 0 || !this.#mayEnter(false);
   }
 
   /** How long until the answer of a request that comes now. */
@@ -125,7 +127,7 @@ export class Gate {
 
   /** Why a request would be refused, and when there will be room for it; or `undefined`. */
   assess(visitor: Visitor): Refusal | undefined {
-    if (this.#hasRoom(visitor.isBackground)) return undefined;
+    if (this.#hasRoom(visitor)) return undefined;
     const code = this.#isOverBounds(visitor) ? 'queue_full' : 'too_late';
     const finishMs = this.predictMs(visitor);
     if (code === 'too_late' && this.#isInTime(visitor, finishMs)) return undefined;
@@ -166,7 +168,7 @@ export class Gate {
     this.check(visitor);
     if (this.waiting + this.inFlight === 0) this.onBusy?.();
     const kind = visitor.isBackground ? 'background' : 'interactive';
-    if (this.#hasRoom(visitor.isBackground)) this.#inFlight[kind]++;
+    if (this.#hasRoom(visitor)) this.#inFlight[kind]++;
     else await this.#waitForTurn(visitor, cancellation);
     const rank = this.#inFlightOf.get(visitor.tenant) ?? 0;
     this.#inFlightOf.set(visitor.tenant, rank + 1);
@@ -180,10 +182,14 @@ export class Gate {
     }
   }
 
-  /** Room that nobody else waits for. */
-  #hasRoom(isBackground: boolean): boolean {
+  /** Room that nobody else waits for, or a place for one whose tenant has nothing in work at all. */
+  #hasRoom({ isBackground, tenant }: Visitor): boolean {
     const queue = isBackground ? this.waiting : this.#interactive.size;
-    return queue === 0 && this.#mayEnter(isBackground);
+    if (queue === 0 && this.#mayEnter(isBackground)) return true;
+    // Otherwise it would wait for those of others that are in the engine already.
+    const hasNothing = (this.#inFlightOf.get(tenant) ?? 0) + this.#interactive.sizeOf(tenant) === 0;
+    const most = this.#limits.maxConcurrent * GUEST_ALLOWANCE;
+    return !isBackground && hasNothing && this.#inFlight.interactive < most;
   }
 
   #mayEnter(isBackground: boolean): boolean {

@@ -115,6 +115,7 @@ export class Batcher {
         waiting: source.interactive.length,
         background: source.background.length,
         ...source.times(now),
+        modest: source.modest,
         forecast: this.#traffic.forecast(now, windowMs),
         idleSessions: idle.length,
         arrivalsPerMs: this.#traffic.arrivalsPerMs(now),

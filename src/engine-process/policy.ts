@@ -21,6 +21,8 @@ export interface BatchView {
   readonly drift: number;
   /** What a session spends per item besides inference: decoding, when it does that itself. */
   readonly perItemMs: number;
+  /** How many of the first ones are of tenants that have nothing else in work. */
+  readonly modest?: number;
   /** How long ago the oldest interactive item was first held back to let its batch grow. */
   readonly heldMs?: number;
   /** What holding back may bring; without it nothing is ever held back. */
@@ -116,10 +118,24 @@ function wideIsBetter(view: BatchView, rules: BatchRules): boolean {
 /** How many of the waiting items one session takes when all free ones get some. */
 function fairShare(view: BatchView, rules: BatchRules): number {
   const most = Math.min(view.waiting, rules.maxBatch);
-  const share = Math.min(most, Math.ceil(view.waiting / view.idleSessions));
+  const share = Math.min(
+    most,
+    Math.ceil(view.waiting / view.idleSessions),
+    crowdLimit(view, rules),
+  );
   const size = isBetterOneByOne(share, view, rules) ? 1 : share;
   // All at once, where that takes hardly longer, leaves other sessions to those that come next.
   return size + extraSlots(size, most - size, view, rules) === most ? most : size;
+}
+
+/** It is others who keep the sessions busy; whoever has nothing else in work does not ride with them. */
+function crowdLimit(view: BatchView, rules: BatchRules): number {
+  const { modest = 0 } = view;
+  return modest > 0 && isSaturated(view, rules) ? modest : Number.POSITIVE_INFINITY;
+}
+
+function isSaturated(view: BatchView, rules: BatchRules): boolean {
+  return view.company > rules.sessions * rules.maxBatch;
 }
 
 /**
@@ -127,7 +143,7 @@ function fairShare(view: BatchView, rules: BatchRules): number {
  * answered. Not so when the sessions cannot keep up: then the messages saved around it count.
  */
 function isBetterOneByOne(size: number, view: BatchView, rules: BatchRules): boolean {
-  if (view.company > rules.sessions * rules.maxBatch) return false;
+  if (isSaturated(view, rules)) return false;
   const oneByOneMs = size * costMs(rules.curve, 1, view);
   return oneByOneMs <= costMs(rules.curve, size, view) * (1 + NEARLY_FREE);
 }

@@ -37,6 +37,12 @@ export class Waitlist {
     return { oldestMs, heldMs, slackMs };
   }
 
+  /** How many interactive ones are of tenants that have nothing else in work; they come first. */
+  get modest(): number {
+    const others = this.#interactive.findIndex(({ meta }) => meta.rank > 0);
+    return others < 0 ? this.#interactive.length : others;
+  }
+
   /** The one whose turn is next. */
   get first(): Item | undefined {
     return this.#interactive[0] ?? this.#background[0];

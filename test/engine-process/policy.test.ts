@@ -226,6 +226,8 @@ describe('on a CPU', () => {
 
   it('fills its batches when the sessions cannot keep up', () => {
     expect(see({ waiting: 2, idleSessions: 1, company: 5 })).toEqual(narrow(2));
+    // Not at the expense of a tenant that has nothing else in work.
+    expect(see({ waiting: 2, idleSessions: 1, company: 5, modest: 1 })).toEqual(narrow(1));
   });
 
   it('keeps the last session free for interactive items while there are any', () => {
