@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Detection } from '../../src/heads/detection.js';
@@ -12,6 +13,16 @@ const run = promisify(execFile);
 const snippets = [...readme.matchAll(/```sh\n(.*?)```/gs)]
   .flatMap(([, block = '']) => block.split('\n\n'))
   .filter((snippet) => snippet.includes('curl '));
+
+/** Headings as they are linked to. */
+function anchorsOf(page: string): string[] {
+  return [...readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} -]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
 
 describe('the README', () => {
   let server: TestServer;
@@ -48,9 +59,15 @@ describe('the README', () => {
   });
 
   it('links only to files that exist', () => {
-    for (const page of ['README.md', 'CONTRIBUTING.md', 'docs/architecture.md']) {
-      for (const [, link = ''] of readFileSync(page, 'utf8').matchAll(/\]\((?!http)([^)#]+)\)/g)) {
-        expect(existsSync(link), `${page} → ${link}`).toBe(true);
+    const docs = readdirSync('docs').filter((name) => name.endsWith('.md'));
+    const pages = ['README.md', 'CONTRIBUTING.md', ...docs.map((name) => join('docs', name))];
+    for (const page of pages) {
+      const links = readFileSync(page, 'utf8').matchAll(/\]\((?!http)([^)#]*)(?:#([^)]*))?\)/g);
+      for (const [, path = '', anchor] of links) {
+        const target = path === '' ? page : join(dirname(page), path);
+        expect(existsSync(target), `${page} → ${path}`).toBe(true);
+        if (anchor !== undefined)
+          expect(anchorsOf(target), `${page} → #${anchor}`).toContain(anchor);
       }
     }
   });
