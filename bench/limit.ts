@@ -24,7 +24,10 @@ export class Limit {
     const entry = fileURLToPath(new URL('./limit-worker.ts', import.meta.url));
     const workers = await Promise.all(
       Array.from({ length: engine.plan.sessions }, async () => {
-        const worker = fork(entry, { execArgv: ['--import', 'tsx'] });
+        const worker = fork(entry, {
+          execArgv: ['--import', 'tsx'],
+          env: { ...process.env, ORT_DISABLE_TELEMETRY: '1' },
+        });
         worker.send({ engine, images: images.map((image) => image.toString('base64')), root });
         await once(worker, 'message');
         return worker;

@@ -1,5 +1,4 @@
 const BIN_MS = 100;
-const BINS_PER_SECOND = 1000 / BIN_MS;
 const MAX_SECONDS = 60;
 /** Room is left for requests that come without having been told to. */
 const BOOKED_SHARE = 0.9;
@@ -7,6 +6,15 @@ const BOOKED_SHARE = 0.9;
 const EARLY_MS = 300;
 const LATE_MS = 2000;
 const MAX_BOOKINGS = 20_000;
+/** However few come back, there are not more bookings than this many times the places. */
+const MAX_OVERBOOKING = 20;
+/** What a tenth of a second counts when the next one is over: the last few seconds decide. */
+const FADING = 0.95;
+
+interface Bin {
+  readonly ids: Set<string>;
+  redeemed: number;
+}
 
 /**
  * Tells refused clients when to come back, and keeps a place for them.
@@ -14,30 +22,28 @@ const MAX_BOOKINGS = 20_000;
  * If everybody were told "in one second", everybody would come back at once and be refused again.
  * So each gets the first whole second at which there is still room, at the pace at which work
  * leaves; and whoever comes back as told, with the id of the refused request, goes before those
- * that were never refused.
+ * that were never refused. Most clients do not come back: places are booked as many times over as
+ * experience says, so that those who ignore all this do not fill the calendar of the others.
  */
 export class Bookings {
-  readonly #bins = new Map<number, number>();
+  readonly #bins = new Map<number, Bin>();
   readonly #times = new Map<string, number>();
-  /** For each part of a second, before which bin there is no room: need not be looked at. */
-  readonly #fullUntil: number[] = [];
-  /** Earlier ones are over. */
   #firstBin = 0;
+  /** Bookings whose time is over, and how many of them came; older ones count less. */
+  #over = { booked: 0, redeemed: 0 };
 
   /** @returns whole seconds for `Retry-After` */
   book(id: string, now: number, ratePerMs: number): number {
-    if (this.#times.size === 0) this.#reset(now);
     this.#expire(now);
     if (this.#times.size >= MAX_BOOKINGS) return MAX_SECONDS;
     this.#cancel(id);
-    const phase = binOf(now) % BINS_PER_SECOND;
-    const full = this.#fullUntil[phase] ?? 0;
-    const first = Math.max(1, Math.ceil((full * BIN_MS - now) / 1000));
-    for (let seconds = first; seconds <= MAX_SECONDS; seconds++) {
+    const perBin = ratePerMs * BIN_MS * BOOKED_SHARE * this.#overbooking;
+    for (let seconds = 1; seconds <= MAX_SECONDS; seconds++) {
       const at = now + seconds * 1000;
-      if (!this.#hasRoom(at, ratePerMs)) continue;
-      this.#fullUntil[phase] = binOf(at);
-      this.#bins.set(binOf(at), (this.#bins.get(binOf(at)) ?? 0) + 1);
+      if (!this.#hasRoom(binOf(at), perBin)) continue;
+      const bin = this.#bins.get(binOf(at)) ?? { ids: new Set(), redeemed: 0 };
+      bin.ids.add(id);
+      this.#bins.set(binOf(at), bin);
       this.#times.set(id, at);
       return seconds;
     }
@@ -52,16 +58,25 @@ export class Bookings {
 
   /** The same, and it counts once. */
   redeem(id: string, now: number): boolean {
-    return this.isDue(id, now) && this.#times.delete(id);
+    const at = this.#times.get(id);
+    if (at === undefined || !this.isDue(id, now)) return false;
+    this.#times.delete(id);
+    const bin = this.#bins.get(binOf(at));
+    if (bin !== undefined) bin.redeemed++;
+    return true;
   }
 
-  #hasRoom(at: number, ratePerMs: number): boolean {
-    const perBin = ratePerMs * BIN_MS * BOOKED_SHARE;
-    if (perBin >= 1) return (this.#bins.get(binOf(at)) ?? 0) + 1 <= perBin;
+  get #overbooking(): number {
+    const { booked, redeemed } = this.#over;
+    return Math.min(MAX_OVERBOOKING, (booked + 1) / (redeemed + 1));
+  }
+
+  #hasRoom(bin: number, perBin: number): boolean {
+    if (perBin >= 1) return (this.#bins.get(bin)?.ids.size ?? 0) + 1 <= perBin;
     // A slow model has room for one in several bins, so there must be none near it.
     const near = Math.ceil(1 / Math.max(perBin, 0.001)) - 1;
-    for (let bin = binOf(at) - near; bin <= binOf(at) + near; bin++) {
-      if ((this.#bins.get(bin) ?? 0) > 0) return false;
+    for (let other = bin - near; other <= bin + near; other++) {
+      if ((this.#bins.get(other)?.ids.size ?? 0) > 0) return false;
     }
     return true;
   }
@@ -70,21 +85,21 @@ export class Bookings {
     const at = this.#times.get(id);
     if (at === undefined) return;
     this.#times.delete(id);
-    this.#bins.set(binOf(at), Math.max(0, (this.#bins.get(binOf(at)) ?? 0) - 1));
-  }
-
-  #reset(now: number): void {
-    this.#bins.clear();
-    this.#fullUntil.length = 0;
-    this.#firstBin = binOf(now);
+    this.#bins.get(binOf(at))?.ids.delete(id);
   }
 
   #expire(now: number): void {
-    for (; this.#firstBin < binOf(now); this.#firstBin++) this.#bins.delete(this.#firstBin);
-    // Later bookings may come before earlier ones, but not by much: the first that stays ends it.
-    for (const [id, at] of this.#times) {
-      if (at + LATE_MS >= now) break;
-      this.#times.delete(id);
+    const end = binOf(now - LATE_MS);
+    if (this.#bins.size === 0) this.#firstBin = end;
+    for (; this.#firstBin < end; this.#firstBin++) {
+      const bin = this.#bins.get(this.#firstBin);
+      if (bin === undefined) continue;
+      this.#bins.delete(this.#firstBin);
+      for (const id of bin.ids) this.#times.delete(id);
+      this.#over = {
+        booked: this.#over.booked * FADING + bin.ids.size,
+        redeemed: this.#over.redeemed * FADING + bin.redeemed,
+      };
     }
   }
 }

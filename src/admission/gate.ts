@@ -63,7 +63,7 @@ export class Gate {
   readonly #bookings = new Bookings();
   readonly forecast = new Forecast();
   readonly #inFlightOf = new Map<Tenant, number>();
-  #waitingBytes = 0;
+  readonly #waitingBytes = { interactive: 0, background: 0 };
   #inFlight = { interactive: 0, background: 0 };
   /** Called when the first item comes after a time without any. */
   onBusy: (() => void) | undefined;
@@ -140,11 +140,13 @@ export class Gate {
     return { code, detail, retryAfterSeconds };
   }
 
-  #isOverBounds({ tenant, bytes }: Visitor): boolean {
+  #isOverBounds({ tenant, bytes, isBackground }: Visitor): boolean {
     const { maxQueue, maxQueueBytes } = this.#limits;
-    if (this.waiting >= maxQueue || this.#waitingBytes + bytes > maxQueueBytes) return true;
-    const own = this.#interactive.sizeOf(tenant) + this.#background.sizeOf(tenant);
-    return own >= maxQueue * tenant.queueShare;
+    const kind = isBackground ? 'background' : 'interactive';
+    const queue = isBackground ? this.#background : this.#interactive;
+    // Each kind has its own bounds: what may wait for long must not take the place of what may not.
+    if (queue.size >= maxQueue || this.#waitingBytes[kind] + bytes > maxQueueBytes) return true;
+    return queue.sizeOf(tenant) >= maxQueue * tenant.queueShare;
   }
 
   #isInTime({ deadline, isBackground, isExpected }: Visitor, finishMs: number): boolean {
@@ -200,6 +202,7 @@ export class Gate {
   /** Resolves when its place is already taken. */
   #waitForTurn(visitor: Visitor, cancellation: Cancellation): Promise<void> {
     const { tenant, bytes, isBackground } = visitor;
+    const kind = isBackground ? 'background' : 'interactive';
     const queue = isBackground ? this.#background : this.#interactive;
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
@@ -210,9 +213,9 @@ export class Gate {
         },
       };
       queue.push(tenant, waiting);
-      this.#waitingBytes += bytes;
+      this.#waitingBytes[kind] += bytes;
       cancellation.listen((reason) => {
-        if (queue.remove(tenant, waiting)) this.#waitingBytes -= bytes;
+        if (queue.remove(tenant, waiting)) this.#waitingBytes[kind] -= bytes;
         reject(reason);
       });
     });
@@ -227,7 +230,7 @@ export class Gate {
         const next = queue.shift();
         if (next === undefined) break;
         this.#inFlight[kind]++;
-        this.#waitingBytes -= next.bytes;
+        this.#waitingBytes[kind] -= next.bytes;
         next.admit();
       }
     }

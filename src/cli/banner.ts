@@ -36,9 +36,10 @@ export function listeningLine(server: ShoalServer): Record<string, unknown> {
 function describeModel(model: ServedModel): string[] {
   const { plan, profile } = model;
   const curves = (profile?.splits ?? []).map(({ sessions, threads, points }) => {
-    const rates = points.map(
-      (point) => `${String(point.batch)}: ${(sessions * imagesPerSecond(point)).toFixed(0)}`,
-    );
+    const rates = points.map(({ batch, ms }) => {
+      const withDecoding = { batch, ms: ms + batch * (profile?.decodeMs ?? 0) };
+      return `${String(batch)}: ${(sessions * imagesPerSecond(withDecoding)).toFixed(0)}`;
+    });
     const split = `${String(sessions)} × ${count(threads, 'thread')}`;
     return `          ${split}, images/s by batch size  ${rates.join('   ')}`;
   });
@@ -46,7 +47,8 @@ function describeModel(model: ServedModel): string[] {
 }
 
 function describe({ name, plan, engine, settings }: ServedModel): string {
-  const window = settings.batching === 'fixed' ? ` after ${String(settings.window_ms)} ms` : '';
+  const window =
+    settings.batching === 'fixed' ? `, collected for ${String(settings.window_ms)} ms` : '';
   const wide = plan.wideThreads > 0 ? ` and one of ${count(plan.wideThreads, 'thread')}` : '';
   return (
     `${name} on ${engine.provider ?? 'none'}: ${count(plan.sessions, 'session')} of ` +

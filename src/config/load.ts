@@ -112,16 +112,20 @@ export function closestTo(name: string, names: readonly string[]): string | unde
 function firstError(merged: Layer, layers: readonly (readonly [string, Layer])[]): ConfigError {
   const errors = validator.Errors(merged);
   const [{ instancePath, message } = { instancePath: '', message: 'is not valid' }] = errors;
-  const [key = '', ...rest] = instancePath.split('/').slice(1);
+  const parts = instancePath.split('/').slice(1);
+  const [key = ''] = parts;
   const source = layers.findLast(([, layer]) => key in layer)?.[0] ?? '';
   const option = OPTIONS.find((candidate) => candidate.key === key);
+  const path = parts.join('.');
+  if (message === 'schema is false') return unknownKey(path, source);
   const expected =
-    option === undefined || rest.length > 0 ? message : `must be ${option.placeholder}`;
-  if (option?.key === 'api_keys') {
+    option === undefined || parts.length > 1 ? message : `must be ${option.placeholder}`;
+  if (option?.key === 'api_keys' || parts.at(-1) === 'api_key') {
     return new ConfigError(`every API key must have at least 8 characters (from ${source})`);
   }
-  const got = `, got ${JSON.stringify(merged[key])}`;
-  const path = [key, ...rest].join('.');
+  // Only a single value is shown: what holds it may hold an API key as well.
+  const value = parts.reduce<unknown>((part, name) => (part as Layer | undefined)?.[name], merged);
+  const got = typeof value === 'object' ? '' : `, got ${JSON.stringify(value)}`;
   return new ConfigError(`"${path}" ${expected}${got} (from ${source})`);
 }
 

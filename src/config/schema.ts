@@ -60,8 +60,18 @@ const modelSettings = {
     3_600_000,
     'A request that would wait longer than this for its turn is refused at once with 429. `auto`: 500, or four batches of a slow model. Background requests wait until their own deadline.',
   ),
-  max_queue: integer(0, 100_000, 1000, 'Images that wait for that. More are refused with 429.'),
-  max_queue_bytes: integer(0, 4096 * MiB, 64 * MiB, 'Bytes of the images that wait.'),
+  max_queue: integer(
+    0,
+    100_000,
+    1000,
+    'Images that wait for a place in the engine. More are refused with 429.',
+  ),
+  max_queue_bytes: integer(
+    0,
+    4096 * MiB,
+    64 * MiB,
+    'The most bytes of images that wait. More are refused with 429.',
+  ),
 };
 
 export const ModelEntrySchema = Type.Object(
@@ -96,7 +106,7 @@ export const ConfigSchema = Type.Object(
   {
     host: Type.String({
       default: '127.0.0.1',
-      description: 'Address to listen on. Others than loopback need API keys (or `insecure`).',
+      description: 'Address to listen on. Any other than loopback needs API keys (or `insecure`).',
     }),
     port: integer(0, 65_535, 8000, 'Port to listen on; 0 takes a free one.'),
     api_keys: Type.Array(Type.String({ minLength: 8 }), {

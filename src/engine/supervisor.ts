@@ -42,6 +42,7 @@ export class EngineSupervisor {
   #successor: { link: Link; ready: Ready | undefined } | undefined;
   #stuck: readonly number[] = [];
   #isStarved = false;
+  #mustRecycle = false;
   #isReady = false;
   #isStopped = false;
   #ready: Ready | undefined;
@@ -96,7 +97,12 @@ export class EngineSupervisor {
 
   /** Starts another engine beside this one and lets it take over; nobody waits meanwhile. */
   recycle(): void {
-    if (!this.#isReady || this.#successor !== undefined) return;
+    if (!this.#isReady || this.#successor !== undefined) {
+      // One that is loading has the old settings, so another must follow it.
+      this.#mustRecycle = true;
+      return;
+    }
+    this.#mustRecycle = false;
     const successor: { link: Link; ready: Ready | undefined } = {
       link: this.#host.spawn({
         ...this.#events(),
@@ -181,6 +187,7 @@ export class EngineSupervisor {
     this.#settleStart?.resolve(ready);
     this.#settleStart = undefined;
     this.#dispatch();
+    if (this.#mustRecycle) this.recycle();
   }
 
   /** A stopped or stuck main thread does not answer; a stuck lane is the engine's own watch. */

@@ -36,10 +36,20 @@ export function refusingServer(
   // A client that asks before it sends its body need not send it when it is refused.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     if (refuse(request, response, host)) return;
-    response.writeContinue();
+    if (isKnown(request, host)) response.writeContinue();
     handle(request, response);
   });
   return server;
+}
+
+/** Whoever has no right key is told so without having to send anything. */
+function isKnown({ headers }: IncomingMessage, { keys }: RefusalDependencies): boolean {
+  try {
+    keys.identify(headers);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function refuse(
@@ -61,8 +71,7 @@ function refuse(
   if (model.gate.isExpected(visitor.id)) return false;
   const refusal = model.gate.assess(visitor);
   if (refusal === undefined) return false;
-  // What the client still sends is read and thrown away, so that it can read the answer.
-  request.resume();
+  discardBody(request);
   answer(response, refusal, id, startedAt);
   host.reports.addRefused({
     route: request.url?.startsWith('/models') === true ? '/models/:name/predict' : '/predict',
@@ -71,6 +80,20 @@ function refuse(
     code: refusal.code,
   });
   return true;
+}
+
+/** Beyond this, a client that does not say how much it sends need not be listened to. */
+const MAX_DISCARDED_BYTES = 64 * 2 ** 20;
+
+/** What the client still sends is read and thrown away, so that it can read the answer. */
+function discardBody(request: IncomingMessage): void {
+  request.resume();
+  if (request.headers['content-length'] !== undefined) return;
+  let left = MAX_DISCARDED_BYTES;
+  request.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) request.destroy();
+  });
 }
 
 const PREDICT = /^(?:\/models\/([^/?]+))?\/predict(?:\?|$)/;

@@ -115,7 +115,9 @@ export const ModelResponse = Type.Object({
                 ms: Type.Number({
                   description: 'Median time of a batch, all sessions at work, without decoding.',
                 }),
-                images_per_second: Type.Number({ description: 'All sessions together.' }),
+                images_per_second: Type.Number({
+                  description: 'All sessions together, with decoding of ordinary photos.',
+                }),
                 memory_bytes: Type.Integer({ description: 'Resident, of the whole engine.' }),
               }),
             ),

@@ -9,7 +9,8 @@ const DRIFTED = 1.5;
 /** …for this many checks: it has changed for good, not for a moment. */
 const DRIFTED_CHECKS = 60;
 
-type Todo = 'refine' | 'verify' | 'nothing';
+/** `renew` is `refine` for a machine that is no longer what it was. */
+type Todo = 'refine' | 'renew' | 'verify' | 'nothing';
 
 /**
  * Measures models in moments without traffic, one at a time: again when they were measured in a
@@ -32,13 +33,13 @@ export class IdleWork {
 
   start(): void {
     for (const model of this.#models) {
-      const { profile } = model;
-      if (profile === undefined) continue;
-      this.#todo.set(model, profile.depth === 'quick' ? 'refine' : 'verify');
       model.gate.onBusy = () => {
         this.#quiet = 0;
         this.#running?.abort();
       };
+      const { profile } = model;
+      if (profile === undefined) continue;
+      this.#todo.set(model, profile.depth === 'quick' ? 'refine' : 'verify');
     }
     if (this.#todo.size === 0) return;
     this.#timer = setInterval(() => {
@@ -76,12 +77,17 @@ export class IdleWork {
     if (profile === undefined) return;
     if (this.#todo.get(model) === 'verify') {
       const isStale = await calibration.isStale(profile, plan, signal);
-      if (isStale === undefined) return;
-      this.#todo.set(model, isStale ? 'refine' : 'nothing');
-      if (isStale) this.#log.warn({ model: model.name }, 'the profile no longer fits the machine');
+      // Interrupted: later. Not measured: it stays as it is.
+      if (isStale === undefined) {
+        if (!signal.aborted) this.#todo.set(model, 'nothing');
+        return;
+      }
+      this.#todo.set(model, isStale ? 'renew' : 'nothing');
+      if (isStale) this.#log.warn({ model: model.name }, STALE);
       return;
     }
-    const better = await calibration.refine(signal);
+    const before = this.#todo.get(model) === 'refine' ? profile : undefined;
+    const better = await calibration.refine(before, signal);
     if (better === undefined) return;
     this.#todo.set(model, 'nothing');
     model.replan(better);
@@ -93,13 +99,15 @@ export class IdleWork {
     const checks = isOff ? (this.#drifted.get(model) ?? 0) + 1 : 0;
     this.#drifted.set(model, checks);
     if (checks !== DRIFTED_CHECKS) return;
-    this.#todo.set(model, 'refine');
+    this.#todo.set(model, 'renew');
     this.#log.warn(
       { model: model.name, drift },
       'the machine has changed, measuring again when idle',
     );
   }
 }
+
+const STALE = 'batches take another time than measured before, measuring again when idle';
 
 /** Another engine of this model must fit beside the one that serves. */
 function hasMemoryFor({ engine }: ServedModel): boolean {

@@ -211,7 +211,10 @@ export class ServedModel {
         now: () => performance.now(),
       }),
       onMeasure: (depth) => {
-        this.#telemetry.log.info({ model: this.name, depth }, 'measuring, once on this machine');
+        this.#telemetry.log.info(
+          { model: this.name, depth },
+          'measuring, once for this model, machine and settings',
+        );
       },
       onProblem: (problem) => {
         this.#telemetry.log.warn({ model: this.name }, problem);

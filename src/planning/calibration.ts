@@ -2,7 +2,14 @@ import type { ModelSettings } from '../config/schema.js';
 import type { EngineConfig } from '../engine/messages.js';
 import { isSame, splitsFor } from './exploration.js';
 import type { Machine } from './machine.js';
-import { findSplit, type Profile, type Sample, type Split, summarise } from './profile.js';
+import {
+  fasterOf,
+  findSplit,
+  type Profile,
+  type Sample,
+  type Split,
+  summarise,
+} from './profile.js';
 import type { ProfileCache, ProfileKey } from './profile-cache.js';
 import { measureSplit, type ProfilerHost } from './profiler.js';
 
@@ -32,6 +39,16 @@ const STARTS_TAKE = 3;
 const IDLE_NICENESS = 19;
 /** A profile that is off by more than this no longer describes the machine. */
 const STALE = 1.3;
+
+const CACHE_PATIENCE_MS = 2000;
+
+function patience(): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    setTimeout(() => {
+      reject(new Error('the cache folder does not answer'));
+    }, CACHE_PATIENCE_MS).unref();
+  });
+}
 
 /** Gets the profile of one model: from the cache, by measuring, and better in idle moments. */
 export class Calibration {
@@ -87,9 +104,10 @@ export class Calibration {
   /**
    * Goes on measuring, for moments without traffic. What an abort interrupts is taken up again
    * the next time.
+   * @param before what is known and still true; `undefined` when the machine has changed
    * @returns the better profile once all of it is measured
    */
-  async refine(signal: AbortSignal): Promise<Profile | undefined> {
+  async refine(before: Profile | undefined, signal: AbortSignal): Promise<Profile | undefined> {
     while (this.#roundsDone < FULL_ROUNDS) {
       const split = this.#splits[this.#splitsDone] as Split;
       await this.#measure(split, Infinity, false, IDLE_NICENESS, signal);
@@ -97,7 +115,14 @@ export class Calibration {
       this.#splitsDone = (this.#splitsDone + 1) % this.#splits.length;
       if (this.#splitsDone === 0) this.#roundsDone++;
     }
-    const profile = this.#summary('full');
+    const measured = this.#summary('full');
+    const isComplete = this.#splits.every((split) => findSplit(measured, split) !== undefined);
+    // Something was in the way, such as memory. What is known is better than a part of it.
+    if (!isComplete) {
+      this.forget();
+      throw new Error('not everything could be measured');
+    }
+    const profile = before === undefined ? measured : fasterOf(before, measured);
     this.forget();
     await this.#writeCache(profile);
     return profile;
@@ -114,7 +139,8 @@ export class Calibration {
     if (signal.aborted || known === undefined) return signal.aborted ? undefined : true;
     const now = findSplit(fresh.#summary('quick'), split)?.points[0];
     const then = known.points.find(({ batch }) => batch === now?.batch);
-    if (now === undefined || then === undefined) return true;
+    // What could not be measured says nothing.
+    if (now === undefined || then === undefined) return undefined;
     return Math.max(now.ms / then.ms, then.ms / now.ms) > STALE;
   }
 
@@ -158,7 +184,8 @@ export class Calibration {
   async #writeCache(profile: Profile): Promise<void> {
     const { cache, key, onProblem } = this.#options;
     try {
-      await cache.write(await key(), profile);
+      // A file system that does not answer must not keep the server from serving.
+      await Promise.race([cache.write(await key(), profile), patience()]);
     } catch (error) {
       onProblem(`the profile could not be kept: ${(error as Error).message}`);
     }

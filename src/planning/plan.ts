@@ -76,7 +76,10 @@ export function planFor(settings: ModelSettings, machine: Machine, profile?: Pro
     wideCurve: wide ?? [],
     imagesPerSecond: rate,
     why: explain(chosen, wide, profile, settings),
-    warnings: warningsFor(settings, rate, best(all) ?? chosen),
+    warnings: [
+      ...warningsFor(settings, rate, best(all) ?? chosen),
+      ...targetWarning(settings, chosen),
+    ],
   });
 }
 
@@ -133,6 +136,13 @@ function warningsFor(settings: ModelSettings, rate: number, top: Candidate): str
   const keys = byHand(settings).join(', ');
   return [
     `${keys} set by hand: about ${perSecond(rate)}, but ${shape(top)} would reach ${perSecond(top.rate)}`,
+  ];
+}
+
+function targetWarning({ slo_p99_ms: targetMs }: ModelSettings, chosen: Candidate): string[] {
+  if (targetMs <= 0 || chosen.ms * BATCHES_PER_ANSWER <= targetMs) return [];
+  return [
+    `slo_p99_ms ${String(targetMs)} cannot be kept under load: a batch takes about ${ms(chosen.ms)}`,
   ];
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Type } from 'typebox';
@@ -75,7 +75,7 @@ export class ProfileCache {
   async write(key: ProfileKey, profile: Profile): Promise<void> {
     await mkdir(this.#folder, { recursive: true });
     const path = this.#pathOf(key);
-    const draft = `${path}.${String(process.pid)}`;
+    const draft = `${path}.${randomUUID()}`;
     const stored = { format: FORMAT, key: plain(key), profile };
     await writeFile(draft, `${JSON.stringify(stored, undefined, 2)}\n`);
     await rename(draft, path);

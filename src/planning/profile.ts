@@ -69,6 +69,22 @@ export function summarise(
   };
 }
 
+/**
+ * The faster of two measurements of the same machine, point by point: a neighbour that was busy
+ * during one of them makes it slower, and nothing makes it faster.
+ */
+export function fasterOf(before: Profile, after: Profile): Profile {
+  const splits = after.splits.map((split) => {
+    const known = findSplit(before, split)?.points ?? [];
+    const points = split.points.map((point) => {
+      const other = known.find(({ batch }) => batch === point.batch);
+      return other !== undefined && other.ms < point.ms ? { ...point, ms: other.ms } : point;
+    });
+    return { ...split, points };
+  });
+  return { ...after, splits };
+}
+
 export function findSplit(
   profile: Profile,
   { sessions, threads }: Split,

@@ -12,21 +12,47 @@ describe('Bookings', () => {
     expect(Math.max(...seconds)).toBe(45);
   });
 
-  it('fills every tenth of a second under steady overload, and no more', () => {
-    const bookings = new Bookings();
+  /** 400 a second are refused, one each 2.5 ms, while 100 a second leave. */
+  function overload(bookings: Bookings, seconds: number, comesBack: (at: number) => boolean) {
+    const due: { id: string; at: number }[] = [];
     const returns = new Map<number, number>();
-    for (let at = 0; at < 4000; at++) {
-      // 400 a second are refused, one each 2.5 ms, while 100 a second leave.
+    let last = 0;
+    for (let at = 0; at < seconds * 400; at++) {
       const now = at * 2.5;
-      const back = now + 1000 * bookings.book(String(at), now, 0.1);
-      const tenth = Math.floor(back / 100);
-      returns.set(tenth, (returns.get(tenth) ?? 0) + 1);
+      for (const one of due.filter((each) => each.at <= now)) {
+        due.splice(due.indexOf(one), 1);
+        if (bookings.redeem(one.id, now)) {
+          const tenth = Math.floor(now / 100);
+          returns.set(tenth, (returns.get(tenth) ?? 0) + 1);
+        }
+      }
+      last = bookings.book(String(at), now, 0.1);
+      if (comesBack(at)) due.push({ id: String(at), at: now + last * 1000 });
     }
-    for (const [tenth, count] of returns) {
-      if (tenth < 600) expect(count).toBeLessThanOrEqual(9);
-    }
-    const middle = [...returns].filter(([tenth]) => tenth >= 100 && tenth < 300);
-    expect(middle.reduce((sum, [, count]) => sum + count, 0)).toBeGreaterThan(200 * 8);
+    return { returns, last };
+  }
+
+  it('fills every tenth of a second when all come back, and no more', () => {
+    const { returns } = overload(new Bookings(), 20, () => true);
+    const middle = [...returns].filter(([tenth]) => tenth >= 30 && tenth < 190);
+    for (const [, count] of middle) expect(count).toBeLessThanOrEqual(12);
+    const mean = middle.reduce((sum, [, count]) => sum + count, 0) / middle.length;
+    expect(mean).toBeGreaterThan(7);
+    expect(mean).toBeLessThanOrEqual(9.5);
+  });
+
+  it('is not filled up by those who do not come back', () => {
+    const bookings = new Bookings();
+    const { returns, last } = overload(bookings, 20, (at) => at % 20 === 0);
+    // One in twenty does, so there is room for all of them soon.
+    expect(last).toBeLessThanOrEqual(10);
+    for (const [tenth, count] of returns) if (tenth > 50) expect(count).toBeLessThanOrEqual(12);
+  });
+
+  it('forgets a slow moment when it is over', () => {
+    const bookings = new Bookings();
+    for (let at = 0; at < 100; at++) bookings.book(`slow ${String(at)}`, at, 0.0005);
+    expect(bookings.book('quick', 200, 0.2)).toBeLessThanOrEqual(2);
   });
 
   it('is good around its time, and once', () => {

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ByteBudget } from '../../src/admission/byte-budget.js';
 import { Gate, type GateLimits, type Visitor } from '../../src/admission/gate.js';
 import { Tenant } from '../../src/admission/tenant.js';
 import { Cancellation } from '../../src/cancellation.js';
@@ -189,6 +188,20 @@ describe('Gate', () => {
     expect(order).toEqual(['b1', 'b2', 'i1', 'i2', 'i3', 'b3']);
   });
 
+  it('does not let background work that waits keep interactive work out', () => {
+    const gate = new Gate({ ...LIMITS, maxQueue: 3 });
+    const never = new Promise<void>(() => undefined);
+    const enter = (isBackground: boolean): void => {
+      void gate.run(visitor({ isBackground }), new Cancellation(), () => never);
+    };
+    for (let index = 0; index < 2; index++) enter(false);
+    for (let index = 0; index < 3; index++) enter(true);
+    expectCode('queue_full', () => {
+      gate.check(visitor({ isBackground: true }));
+    });
+    gate.check(visitor());
+  });
+
   it('does not let one tenant fill the queue', () => {
     const gate = new Gate({ ...LIMITS, maxQueue: 10 });
     const [greedy, modest] = [tenant('greedy', 1, 0.5), tenant('modest', 1, 0.5)];
@@ -256,7 +269,7 @@ describe('Gate', () => {
             await promise;
             running[kind]--;
           });
-          expect(gate.waiting).toBeLessThanOrEqual(LIMITS.maxQueue);
+          expect(gate.waiting).toBeLessThanOrEqual(2 * LIMITS.maxQueue);
           if (cancel) cancellation.cancel(new Error('gone'));
           for (const resolve of [...open].slice(0, finish)) resolve();
           await run.catch(() => undefined);
@@ -272,23 +285,5 @@ describe('Gate', () => {
       }),
       { numRuns: 60 },
     );
-  });
-});
-
-describe('ByteBudget', () => {
-  it('counts what arrives, refuses what does not fit and gives back once', () => {
-    const budget = new ByteBudget(100);
-    const first = budget.open(70);
-    expect(budget.usedBytes).toBe(0);
-    first.grow(70);
-    expectCode('memory_full', () => budget.open(40));
-    const second = budget.open(0);
-    expectCode('memory_full', () => {
-      second.grow(40);
-    });
-    first.release();
-    first.release();
-    first.grow(10);
-    expect(budget.usedBytes).toBe(0);
   });
 });

@@ -113,4 +113,31 @@ describe('isLoopback', () => {
   it.each(['0.0.0.0', '::', '10.0.0.1', '127.evil.test', '', '128.0.0.1'])('not %s', (host) => {
     expect(isLoopback(host)).toBe(false);
   });
+
+  it.each([
+    [[{ name: 'a', api_key: 'my-very-secret-key', weight: 'lots' }], /tenants\.0\.weight/],
+    [
+      [{ name: 'a', api_key: 'my-very-secret-key', wieght: 3 }],
+      /unknown setting "tenants.0.wieght"/,
+    ],
+    [[{ name: 'a', api_key: 'shorty' }], /at least 8 characters/],
+    [[{ api_key: 'my-very-secret-key' }], /tenants\.0/],
+    [
+      [
+        { name: 'a', api_key: 'my-very-secret-key' },
+        { name: 'a', api_key: 'another-secret-key' },
+      ],
+      /two tenants are called "a"/,
+    ],
+  ])('says what is wrong with tenants, and never prints a key: %j', (tenants, expected) => {
+    const file = join(mkdtempSync(join(tmpdir(), 'shoal-')), 'config.json');
+    writeFileSync(file, JSON.stringify({ tenants }));
+    try {
+      loadConfig({ environment: {}, flags: {}, file });
+      expect.unreachable();
+    } catch (error) {
+      expect((error as Error).message).toMatch(expected);
+      expect((error as Error).message).not.toMatch(/secret|shorty/);
+    }
+  });
 });

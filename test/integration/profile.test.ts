@@ -40,6 +40,21 @@ describe('a model that is measured', () => {
     expect((await describeModel()).plan.max_batch).toBe(plan.max_batch);
   });
 
+  it('leaves nothing but measurements behind', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'shoal-home-'));
+    server = await TestServer.start([], {
+      HOME: home,
+      XDG_CACHE_HOME: '',
+      SHOAL_PROFILE: 'quick',
+    });
+    // ONNX Runtime would keep a device id and a store of events to send.
+    expect(readdirSync(home, { recursive: true, encoding: 'utf8' }).sort()).toEqual([
+      '.cache',
+      join('.cache', 'shoal'),
+      expect.stringMatching(/profile-[0-9a-f]+\.json$/) as string,
+    ]);
+  });
+
   it('says what values set by hand cost', async () => {
     server = await start(folder(), ['--max-batch', '1']);
     expect((await describeModel()).plan).toMatchObject({ max_batch: 1 });

@@ -7,7 +7,7 @@ import type { ModelSettings } from '../../src/config/schema.js';
 import type { EngineConfig } from '../../src/engine/messages.js';
 import { Calibration } from '../../src/planning/calibration.js';
 import { nextBatch, splitsFor } from '../../src/planning/exploration.js';
-import { sessionBytes, summarise } from '../../src/planning/profile.js';
+import { fasterOf, type Profile, sessionBytes, summarise } from '../../src/planning/profile.js';
 import { ProfileCache, type ProfileKey } from '../../src/planning/profile-cache.js';
 import type { Probe } from '../../src/planning/profiler.js';
 
@@ -139,12 +139,12 @@ describe('Calibration', () => {
     await calibration.obtain();
     state.spawned = [];
     const interrupted = new AbortController();
-    const refining = calibration.refine(interrupted.signal);
+    const refining = calibration.refine(undefined, interrupted.signal);
     while (state.spawned.length < 3) await Promise.resolve();
     interrupted.abort();
     expect(await refining).toBeUndefined();
     expect(state.alive).toBe(0);
-    const profile = await calibration.refine(new AbortController().signal);
+    const profile = await calibration.refine(undefined, new AbortController().signal);
     expect(profile).toMatchObject({ depth: 'full' });
     expect(state.spawned).toHaveLength(7);
     expect(new Set(state.niceness.slice(3))).toEqual(new Set([19]));
@@ -166,11 +166,49 @@ describe('Calibration', () => {
     expect(await isStale()).toBe(true);
   });
 
+  it('keeps what it knows when measuring fails', async () => {
+    let isBroken = false;
+    const { calibration, cacheFolder } = setUp((config, batch) => {
+      if (isBroken) throw new Error('killed');
+      return laptop(config, batch);
+    });
+    const found = await calibration.obtain();
+    if (found === undefined) throw new Error('nothing was measured');
+    isBroken = true;
+    const { signal } = new AbortController();
+    expect(await calibration.isStale(found.profile, { sessions: 2, threads: 1 }, signal)).toBe(
+      undefined,
+    );
+    await expect(calibration.refine(found.profile, signal)).rejects.toThrow('not everything');
+    const next = setUp(laptop, {}, cacheFolder);
+    expect(await next.calibration.obtain()).toMatchObject({ isCached: true });
+  });
+
   it('says so when the model cannot be loaded', async () => {
     const { calibration } = setUp(() => {
       throw new Error('no such operator');
     });
     await expect(calibration.obtain()).rejects.toThrow('no such operator');
+  });
+});
+
+describe('fasterOf', () => {
+  it('takes the faster measurement of each point', () => {
+    const profile = (...ms: number[]): Profile => ({
+      provider: 'cpu',
+      measuredAt: '',
+      depth: 'full',
+      decodeMs: 3,
+      splits: [
+        {
+          sessions: 1,
+          threads: 2,
+          points: ms.map((each, at) => ({ batch: 2 ** at, ms: each, runs: 1, rssBytes: 1 })),
+        },
+      ],
+    });
+    const faster = fasterOf(profile(10, 25), profile(18, 20, 40));
+    expect(faster.splits[0]?.points.map(({ ms }) => ms)).toEqual([10, 20, 40]);
   });
 });
 

@@ -91,7 +91,7 @@ function describeProfile({
       curve: points.map(({ batch, ms, rssBytes }) => ({
         batch,
         ms: round(ms),
-        images_per_second: round(sessions * imagesPerSecond({ batch, ms })),
+        images_per_second: round(sessions * imagesPerSecond({ batch, ms: ms + batch * decodeMs })),
         memory_bytes: Math.round(rssBytes),
       })),
     })),

@@ -8,7 +8,7 @@ import type { ModelRegistry } from '../../models/registry.js';
 import { parseContentType } from '../content-type.js';
 import { giveBackImageBuffer } from '../image-pool.js';
 import { maxBodyBytes, readPredictInput } from '../predict-input.js';
-import { receiveBody } from '../receive-body.js';
+import { ClientGoneError, receiveBody } from '../receive-body.js';
 import { ModelParams, PredictResponse } from '../schemas.js';
 import { readVisitor, watchRequest } from '../wishes.js';
 
@@ -28,6 +28,8 @@ export function predictRoutes(app: FastifyInstance, dependencies: PredictDepende
     const { context, headers } = request;
     const { tenant } = context;
     if (tenant === undefined) throw new Error('the key was not checked');
+    // What is counted from here on is given back when it closes, which has happened already.
+    if (context.isClosed) throw new ClientGoneError('the client closed the connection');
     const model = models.get((request.params as { name?: string }).name);
     context.model = model;
     context.form = parseContentType(headers['content-type']);
