@@ -97,6 +97,7 @@ export class Calibration {
       );
     }
     const profile = this.#summary(isQuick ? 'quick' : 'full');
+    this.forget();
     await this.#writeCache(profile);
     return { profile, isCached: false };
   }
