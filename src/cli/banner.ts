@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ServedModel } from '../models/served-model.js';
-import { imagesPerSecond } from '../planning/curve.js';
+import { type Profile, type SplitProfile, throughput } from '../planning/profile.js';
 import type { ShoalServer } from '../server.js';
 import { VERSION } from '../version.js';
 
@@ -35,15 +35,23 @@ export function listeningLine(server: ShoalServer): Record<string, unknown> {
 /** What is served and how, and under it what was measured. */
 function describeModel(model: ServedModel): string[] {
   const { plan, profile } = model;
-  const curves = (profile?.splits ?? []).map(({ sessions, threads, points }) => {
-    const rates = points.map(({ batch, ms }) => {
-      const withDecoding = { batch, ms: ms + batch * (profile?.decodeMs ?? 0) };
-      return `${String(batch)}: ${(sessions * imagesPerSecond(withDecoding)).toFixed(0)}`;
-    });
-    const split = `${String(sessions)} × ${count(threads, 'thread')}`;
-    return `          ${split}, images/s by batch size  ${rates.join('   ')}`;
-  });
-  return [`  model   ${describe(model)}`, `          ${plan.why}`, ...curves];
+  return [
+    `  model   ${describe(model)}`,
+    `          ${plan.why}`,
+    ...(profile === undefined ? [] : describeCurves(profile)),
+  ];
+}
+
+function describeCurves(profile: Profile): string[] {
+  return profile.splits.map((split) => `          ${describeCurve(profile, split)}`);
+}
+
+function describeCurve(profile: Profile, split: SplitProfile): string {
+  const rates = split.points.map(
+    (point) => `${String(point.batch)}: ${throughput(profile, split, point).toFixed(0)}`,
+  );
+  const shape = `${String(split.sessions)} × ${count(split.threads, 'thread')}`;
+  return `${shape}, images/s by batch size  ${rates.join('   ')}`;
 }
 
 function describe({ name, plan, engine, settings }: ServedModel): string {

@@ -17,11 +17,6 @@ export class KeyRing {
     this.#keys = [...tenants].map(([key, tenant]) => ({ digest: digest(key), tenant }));
   }
 
-  /** Whoever sends without a key, where none is needed. */
-  get anonymous(): Tenant {
-    return this.#anonymous;
-  }
-
   /** @throws unless a key is not needed or a right one was sent */
   identify(headers: IncomingHttpHeaders): Tenant {
     if (this.#keys.length === 0) return this.#anonymous;

@@ -22,7 +22,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
  * Refuses what would be refused anyway before the framework sees it. At five times its capacity a
- * server mostly refuses, on cores that it should compute with: this takes a third of the time.
+ * server mostly refuses, on cores that it should compute with.
  * Whatever is not clear from the headers goes the usual way, where everything is checked again.
  */
 export function refusingServer(
@@ -102,7 +102,7 @@ function crowdedModel(
   { method, url }: IncomingMessage,
   { models }: RefusalDependencies,
 ): ServedModel | undefined {
-  if (method !== 'POST' || !models.isCrowded) return undefined;
+  if (method !== 'POST') return undefined;
   const match = PREDICT.exec(url ?? '');
   const model = match === null ? undefined : models.find(match[1]);
   return model?.gate.isCrowded === true ? model : undefined;

@@ -50,12 +50,6 @@ export class ModelRegistry {
     return this.all.some((model) => model.engine.isReady);
   }
 
-  /** Whether any model has more to do than it can at once. */
-  get isCrowded(): boolean {
-    for (const { gate } of this.#models.values()) if (gate.isCrowded) return true;
-    return false;
-  }
-
   /** `undefined` is the default model. */
   find(name: string | undefined): ServedModel | undefined {
     return name === undefined ? this.default : this.#models.get(name);

@@ -250,7 +250,7 @@ export class ServedModel {
 }
 
 /** Powers of two, and the largest: what lies between them runs in the memory of the next. */
-export function warmBatches(maxBatch: number): number[] {
+function warmBatches(maxBatch: number): number[] {
   const sizes: number[] = [];
   for (let size = 1; size < maxBatch; size *= 2) sizes.push(size);
   return [...sizes, maxBatch];

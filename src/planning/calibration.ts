@@ -97,7 +97,7 @@ export class Calibration {
       );
     }
     const profile = this.#summary(isQuick ? 'quick' : 'full');
-    this.forget();
+    this.#forget();
     await this.#writeCache(profile);
     return { profile, isCached: false };
   }
@@ -120,11 +120,11 @@ export class Calibration {
     const isComplete = this.#splits.every((split) => findSplit(measured, split) !== undefined);
     // Something was in the way, such as memory. What is known is better than a part of it.
     if (!isComplete) {
-      this.forget();
+      this.#forget();
       throw new Error('not everything could be measured');
     }
     const profile = before === undefined ? measured : fasterOf(before, measured);
-    this.forget();
+    this.#forget();
     await this.#writeCache(profile);
     return profile;
   }
@@ -146,7 +146,7 @@ export class Calibration {
   }
 
   /** Starts over. */
-  forget(): void {
+  #forget(): void {
     this.#samples = [];
     this.#roundsDone = 0;
     this.#splitsDone = 0;

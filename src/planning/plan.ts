@@ -1,15 +1,15 @@
 import type { ModelSettings } from '../config/schema.js';
 import type { Plan } from '../engine/messages.js';
-import { type Curve, imagesPerSecond, latencyMs } from './curve.js';
+import { type Curve, latencyMs } from './curve.js';
 import { isSame } from './exploration.js';
 import type { Machine } from './machine.js';
 import {
   curveOf,
   findSplit,
   type Profile,
-  type ProfilePoint,
   sessionBytes,
   type Split,
+  throughput,
 } from './profile.js';
 
 export interface ServingPlan extends Plan {
@@ -65,8 +65,8 @@ export function planFor(settings: ModelSettings, machine: Machine, profile?: Pro
   const maxBatch = settings.max_batch === 'auto' ? chosen.batch : settings.max_batch;
   const curve = curveOf(findSplit(profile, chosen));
   const wide = wideFor(settings, machine, profile, chosen);
-  const batchMs = latencyMs(curve, maxBatch) + maxBatch * profile.decodeMs;
-  const rate = chosen.sessions * imagesPerSecond({ batch: maxBatch, ms: batchMs });
+  const batch = { batch: maxBatch, ms: latencyMs(curve, maxBatch) };
+  const rate = throughput(profile, chosen, batch);
   return complete(settings, machine, {
     sessions: chosen.sessions,
     threads: chosen.threads,
@@ -89,9 +89,9 @@ function fits(setting: number | 'auto', value: number): boolean {
 
 function candidatesOf(profile: Profile, targetMs: number): Candidate[] {
   const all = profile.splits.flatMap(({ sessions, threads, points }) =>
-    points.map(({ batch, ms }: ProfilePoint) => {
-      const rate = sessions * imagesPerSecond({ batch, ms: ms + batch * profile.decodeMs });
-      return { sessions, threads, batch, ms, rate };
+    points.map((point) => {
+      const split = { sessions, threads };
+      return { ...split, ...point, rate: throughput(profile, split, point) };
     }),
   );
   if (targetMs <= 0) return all;
@@ -153,9 +153,9 @@ function explain(
   settings: ModelSettings,
 ): string {
   const others = profile.splits
-    .filter(({ sessions, threads }) => sessions !== chosen.sessions || threads !== chosen.threads)
+    .filter((split) => !isSame(split, chosen))
     .map((split) => {
-      const rates = candidatesOf({ ...profile, splits: [split] }, 0).map(({ rate }) => rate);
+      const rates = split.points.map((point) => throughput(profile, split, point));
       return `${shape(split)} ${perSecond(Math.max(...rates))}`;
     });
   const hand = byHand(settings);

@@ -1,4 +1,4 @@
-import type { Curve } from './curve.js';
+import { type Curve, type CurvePoint, imagesPerSecond } from './curve.js';
 
 /** How the cores are divided: sessions side by side, each with so many threads. */
 export interface Split {
@@ -94,6 +94,15 @@ export function findSplit(
 
 export function curveOf(split: SplitProfile | undefined): Curve {
   return (split?.points ?? []).map(({ batch, ms }) => ({ batch, ms }));
+}
+
+/** What a split reaches with batches of one size, decoding of ordinary photos included. */
+export function throughput(
+  { decodeMs }: Pick<Profile, 'decodeMs'>,
+  { sessions }: Split,
+  { batch, ms }: CurvePoint,
+): number {
+  return sessions * imagesPerSecond({ batch, ms: ms + batch * decodeMs });
 }
 
 /** What one more session costs, from engines that had more and fewer of them. */

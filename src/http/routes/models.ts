@@ -2,8 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Config } from '../../config/schema.js';
 import type { ModelRegistry } from '../../models/registry.js';
 import type { ServedModel } from '../../models/served-model.js';
-import { imagesPerSecond } from '../../planning/curve.js';
-import { type Profile, sessionBytes } from '../../planning/profile.js';
+import { type Profile, sessionBytes, throughput } from '../../planning/profile.js';
 import { ModelListResponse, ModelParams, ModelResponse } from '../schemas.js';
 
 /** What is loaded and how it is served. */
@@ -91,7 +90,7 @@ function describeProfile({
       curve: points.map(({ batch, ms, rssBytes }) => ({
         batch,
         ms: round(ms),
-        images_per_second: round(sessions * imagesPerSecond({ batch, ms: ms + batch * decodeMs })),
+        images_per_second: round(throughput({ decodeMs }, { sessions, threads }, { batch, ms })),
         memory_bytes: Math.round(rssBytes),
       })),
     })),
