@@ -12,8 +12,10 @@ export const ERRORS = {
   unauthorized: { status: 401, title: 'An API key is required' },
   not_found: { status: 404, title: 'There is no such route' },
   model_not_found: { status: 404, title: 'There is no such model' },
+  job_not_found: { status: 404, title: 'There is no such job' },
   method_not_allowed: { status: 405, title: 'The route takes another method' },
   request_timeout: { status: 408, title: 'The request arrived too slowly' },
+  job_conflict: { status: 409, title: 'The job is in a state that does not allow this' },
   body_too_large: { status: 413, title: 'The body is too large' },
   image_too_large: { status: 413, title: 'The image has too many pixels' },
   image_too_costly: { status: 413, title: 'The image needs too much memory to decode' },
@@ -21,6 +23,8 @@ export const ERRORS = {
   unsupported_content_encoding: { status: 415, title: 'The content encoding is not supported' },
   unsupported_image_format: { status: 415, title: 'The image format is not supported' },
   invalid_request: { status: 422, title: 'The request does not match the schema' },
+  idempotency_conflict: { status: 422, title: 'The idempotency key was used for another job' },
+  webhook_refused: { status: 422, title: 'The webhook address is not allowed' },
   image_quarantined: { status: 422, title: 'The image is known to break the engine' },
   rate_limited: { status: 429, title: 'This key sends more requests than it may' },
   concurrency_limited: { status: 429, title: 'This key has more requests in work than it may' },
@@ -31,10 +35,13 @@ export const ERRORS = {
   internal_error: { status: 500, title: 'Something went wrong in the server' },
   model_failed: { status: 500, title: 'The model failed on this image' },
   model_output_invalid: { status: 500, title: 'The model gave a result that is not a number' },
+  worker_lost: { status: 500, title: 'Whoever ran the job disappeared too often' },
   engine_unavailable: { status: 503, title: 'The model cannot serve at the moment' },
   out_of_memory: { status: 503, title: 'There is not enough memory for this image' },
   not_ready: { status: 503, title: 'The server is not ready' },
+  store_unavailable: { status: 503, title: 'The job store cannot be reached' },
   deadline_exceeded: { status: 504, title: 'The deadline passed before there was an answer' },
+  store_full: { status: 507, title: 'The job store has no room' },
 } as const satisfies Record<string, { status: number; title: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -2,6 +2,8 @@ import { ShoalError } from '../errors.js';
 import type { Flow } from './fair-queue.js';
 
 export interface TenantLimits extends Flow {
+  /** Whose jobs are whose; stays the same when keys are added or change their order. */
+  readonly owner: string;
   /** Requests per second; 0 for no limit. */
   readonly rate: number;
   /** Requests in work at once; 0 for no limit. */
@@ -15,6 +17,7 @@ export interface TenantLimits extends Flow {
 /** Whoever has one API key. Its limits hold over all models. */
 export class Tenant implements Flow {
   readonly name: string;
+  readonly owner: string;
   readonly weight: number;
   readonly queueShare: number;
   readonly isBackground: boolean;
@@ -27,6 +30,7 @@ export class Tenant implements Flow {
 
   constructor(limits: TenantLimits, now: () => number = () => performance.now()) {
     this.name = limits.name;
+    this.owner = limits.owner;
     this.weight = limits.weight;
     this.queueShare = limits.queueShare;
     this.isBackground = limits.isBackground;

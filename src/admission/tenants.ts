@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Config } from '../config/schema.js';
 import { Tenant } from './tenant.js';
 
@@ -5,6 +6,7 @@ import { Tenant } from './tenant.js';
 export function anonymousTenant(): Tenant {
   return new Tenant({
     name: 'anonymous',
+    owner: 'anonymous',
     weight: 1,
     rate: 0,
     concurrency: 0,
@@ -15,8 +17,13 @@ export function anonymousTenant(): Tenant {
 
 /** The tenants by their keys: named ones, and one for each plain key. */
 export function tenantsByKey(config: Config): Map<string, Tenant> {
-  const plain = config.api_keys.map((api_key, at) => ({ api_key, name: `key-${String(at + 1)}` }));
-  const entries: Config['tenants'] = [...config.tenants, ...plain];
+  const plain = config.api_keys.map((api_key, at) => ({
+    api_key,
+    name: `key-${String(at + 1)}`,
+    owner: `key:${createHash('sha256').update(`shoal owner ${api_key}`).digest('hex').slice(0, 32)}`,
+  }));
+  const named = config.tenants.map((entry) => ({ ...entry, owner: `tenant:${entry.name}` }));
+  const entries: (Config['tenants'][number] & { owner: string })[] = [...named, ...plain];
   // Alone, a tenant has nobody to leave room for.
   const share = entries.length > 1 ? config.key_queue_share : 1;
   return new Map(
@@ -24,6 +31,7 @@ export function tenantsByKey(config: Config): Map<string, Tenant> {
       entry.api_key,
       new Tenant({
         name: entry.name,
+        owner: entry.owner,
         weight: entry.weight ?? 1,
         rate: entry.rate ?? config.key_rate,
         concurrency: entry.concurrency ?? config.key_concurrency,

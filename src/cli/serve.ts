@@ -44,6 +44,7 @@ export function parseServeArgs(args: string[]): ServeArgs | 'help' {
     parsed = parseArgs({
       args,
       allowPositionals: true,
+      allowNegative: true,
       options: { ...options, config: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
     });
   } catch (error) {

@@ -33,3 +33,11 @@ export function defaultCacheFolder(environment: Environment = readEnvironment())
   const base = xdg !== undefined && xdg !== '' ? xdg : (local ?? join(homedir(), '.cache'));
   return join(base, 'shoal');
 }
+
+/** Where this user's programs keep what must not be lost. */
+export function defaultDataFolder(environment: Environment = readEnvironment()): string {
+  const { XDG_DATA_HOME: xdg, LOCALAPPDATA: local } = environment;
+  const base =
+    xdg !== undefined && xdg !== '' ? xdg : (local ?? join(homedir(), '.local', 'share'));
+  return join(base, 'shoal');
+}

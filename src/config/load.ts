@@ -123,6 +123,14 @@ function firstError(merged: Layer, layers: readonly (readonly [string, Layer])[]
   if (option?.key === 'api_keys' || parts.at(-1) === 'api_key') {
     return new ConfigError(`every API key must have at least 8 characters (from ${source})`);
   }
+  if (option?.key === 'webhook_secrets' || parts.at(-1) === 'webhook_secret') {
+    return new ConfigError(
+      `a webhook secret is "whsec_" and at least 24 bytes as base64 (from ${source})`,
+    );
+  }
+  if (option?.key === 'queue') {
+    return new ConfigError(`"queue" must be embedded, off or redis://… (from ${source})`);
+  }
   // Only a single value is shown: what holds it may hold an API key as well.
   const value = parts.reduce<unknown>((part, name) => (part as Layer | undefined)?.[name], merged);
   const got = typeof value === 'object' ? '' : `, got ${JSON.stringify(value)}`;

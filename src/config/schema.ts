@@ -1,25 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
-
-/**
- * Every setting, once: its type, range, default, unit and meaning. The config file, the
- * environment (`SHOAL_` + upper case), the flags (`--` + dashes), `--help` and
- * `docs/configuration.md` all come from here.
- */
-const KiB = 2 ** 10;
-const MiB = 2 ** 20;
-
-const auto = (minimum: number, maximum: number, description: string): TSchema =>
-  Type.Union([Type.Literal('auto'), Type.Integer({ minimum, maximum })], {
-    default: 'auto',
-    description,
-  });
-const integer = (
-  minimum: number,
-  maximum: number,
-  value: number,
-  description: string,
-): ReturnType<typeof Type.Integer> =>
-  Type.Integer({ minimum, maximum, default: value, description });
+import { jobSettings, WEBHOOK_SECRET } from './job-settings.js';
+import { auto, integer, KiB, MiB } from './kinds.js';
 
 /** Settings that every model may have for itself in the config file. */
 const modelSettings = {
@@ -97,11 +78,17 @@ export const TenantSchema = Type.Object(
     concurrency: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000 })),
     queue_share: Type.Optional(Type.Number({ minimum: 0.01, maximum: 1 })),
     priority: Type.Optional(Type.Enum(['interactive', 'background'])),
+    webhook_secret: Type.Optional(Type.String({ pattern: WEBHOOK_SECRET })),
   },
   { additionalProperties: false },
 );
 export type TenantEntry = Static<typeof TenantSchema>;
 
+/**
+ * Every setting, once: its type, range, default, unit and meaning. The config file, the
+ * environment (`SHOAL_` + upper case), the flags (`--` + dashes), `--help` and
+ * `docs/configuration.md` all come from here.
+ */
 export const ConfigSchema = Type.Object(
   {
     host: Type.String({
@@ -164,6 +151,7 @@ export const ConfigSchema = Type.Object(
       default: '',
       description: 'Where measurements are kept. Empty: `shoal` in the cache folder of this user.',
     }),
+    ...jobSettings,
     quarantine_ms: integer(
       0,
       86_400_000,

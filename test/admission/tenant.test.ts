@@ -8,6 +8,7 @@ import { expectCode } from '../helpers/errors.js';
 
 const LIMITS = {
   name: 'a',
+  owner: 'a',
   weight: 1,
   rate: 0,
   concurrency: 0,
