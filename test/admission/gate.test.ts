@@ -22,7 +22,15 @@ const LIMITS: GateLimits = {
   targetMs: 0,
 };
 const tenant = (name: string, weight = 1, queueShare = 1): Tenant =>
-  new Tenant({ name, owner: name, weight, rate: 0, concurrency: 0, queueShare, isBackground: false });
+  new Tenant({
+    name,
+    owner: name,
+    weight,
+    rate: 0,
+    concurrency: 0,
+    queueShare,
+    isBackground: false,
+  });
 const SOMEBODY = tenant('somebody');
 const visitor = (part: Partial<Visitor> = {}): Visitor => ({
   id: 'an-id',
