@@ -41,3 +41,17 @@ export function defaultDataFolder(environment: Environment = readEnvironment()):
     xdg !== undefined && xdg !== '' ? xdg : (local ?? join(homedir(), '.local', 'share'));
   return join(base, 'shoal');
 }
+
+/** `TEST_FAILPOINTS=name:0.01,…`: how likely each is to kill the process. Only in test runs. */
+export function failpointChances(
+  environment: Environment = readEnvironment(),
+): ReadonlyMap<string, number> {
+  if (!isTestRun(environment)) return new Map();
+  const entries = (environment['TEST_FAILPOINTS'] ?? '').split(',').filter((entry) => entry !== '');
+  return new Map(
+    entries.map((entry) => {
+      const [name = '', chance = '1'] = entry.split(':');
+      return [name, Number(chance)];
+    }),
+  );
+}

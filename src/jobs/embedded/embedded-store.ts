@@ -1,0 +1,208 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigError } from '../../config/load.js';
+import type { Log } from '../../telemetry/log.js';
+import type { FinalState, JobRecord } from '../job.js';
+import type {
+  Consumer,
+  ConsumerOptions,
+  CourierOptions,
+  Delivery,
+  JobPage,
+  JobQuery,
+  JobStore,
+  NewJob,
+  StoreLimits,
+  StoreStats,
+  Submission,
+} from '../job-store.js';
+import { EmbeddedConsumer } from './embedded-consumer.js';
+import type { Change } from './job-table.js';
+import { Slots } from './slots.js';
+import { FolderBusyError, type ThreadEvents, ThreadLink } from './thread-link.js';
+
+export interface EmbeddedOptions {
+  readonly folder: string;
+  readonly limits: StoreLimits;
+  readonly log: Log;
+  /** The built file of the thread; workers cannot load anything else. */
+  readonly entry?: URL;
+}
+
+const RESTART_MS = 1000;
+
+/** Jobs in an SQLite database on a thread of its own, for one server. */
+export class EmbeddedStore implements JobStore {
+  readonly kind = 'embedded';
+  readonly #options: EmbeddedOptions;
+  #link: ThreadLink;
+  #isClosing = false;
+  status = { isUp: true, detail: '' };
+  readonly #listeners: ((id: string) => void)[] = [];
+  readonly #consumers = new Set<EmbeddedConsumer>();
+  readonly #couriers = new Set<Slots<Delivery>>();
+
+  private constructor(options: EmbeddedOptions) {
+    this.#options = options;
+    this.#link = this.#spawn();
+  }
+
+  /** @throws ConfigError when the folder cannot be used */
+  static async open(options: EmbeddedOptions): Promise<EmbeddedStore> {
+    const { folder } = options;
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+    } catch (error) {
+      throw unusable(folder, (error as Error).message);
+    }
+    const store = new EmbeddedStore(options);
+    try {
+      await store.#link.opened();
+    } catch (error) {
+      await store.close();
+      if (error instanceof FolderBusyError) throw inUse(folder);
+      throw unusable(folder, (error as Error).message);
+    }
+    // Only for the message of a second server; the lock itself is the database's.
+    writeFileSync(ownerFile(folder), `${String(process.pid)}\n`);
+    return store;
+  }
+
+  submit(job: NewJob): Promise<Submission> {
+    return this.#link.ask('submit', job);
+  }
+
+  get(id: string): Promise<JobRecord | undefined> {
+    return this.#link.ask('get', id);
+  }
+
+  list(query: JobQuery): Promise<JobPage> {
+    return this.#link.ask('list', query);
+  }
+
+  cancel(id: string): Promise<JobRecord | undefined> {
+    return this.#link.ask('cancel', id);
+  }
+
+  retry(id: string, expiresAt: number): Promise<JobRecord | undefined> {
+    return this.#link.ask('retry', id, expiresAt);
+  }
+
+  purge(owner: string, states: readonly FinalState[]): Promise<number> {
+    return this.#link.ask('purge', owner, states);
+  }
+
+  stats(): Promise<StoreStats> {
+    return this.#link.ask('stats');
+  }
+
+  onChange(listener: (id: string) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  consume(options: ConsumerOptions): Consumer {
+    const { leaseMs } = this.#options.limits;
+    const consumer = new EmbeddedConsumer(() => this.#link, options, leaseMs, this.#complain);
+    this.#consumers.add(consumer);
+    return consumer;
+  }
+
+  deliver(options: CourierOptions): Consumer {
+    const busy = new Set<string>();
+    const courier = new Slots<Delivery>(options.slots, {
+      take: async (count) => {
+        const { deliveries, nextAt } = await this.#link.ask('takeDeliveries', count, [...busy]);
+        for (const { job } of deliveries) busy.add(job.id);
+        return { work: deliveries, nextAt };
+      },
+      run: async (delivery) => {
+        const verdict = await options.run(delivery);
+        // Not written down, it is tried once more: the receiver knows it by its id.
+        const { id, finishedAt } = delivery.job;
+        const job = { id, ...(finishedAt !== undefined && { finishedAt }) };
+        await this.#link.ask('settleDelivery', job, verdict).catch(this.#complain);
+        busy.delete(id);
+      },
+      onProblem: this.#complain,
+    });
+    this.#couriers.add(courier);
+    return courier;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    await this.#link.end();
+  }
+
+  /** Ends at once, as a crash would. For tests. */
+  async kill(): Promise<void> {
+    this.#isClosing = true;
+    await this.#link.kill();
+  }
+
+  #spawn(): ThreadLink {
+    const { folder, limits, entry = new URL('./thread.js', import.meta.url) } = this.#options;
+    const events: ThreadEvents = {
+      onChanges: (changes) => {
+        for (const change of changes) this.#noteChange(change);
+      },
+      onHealth: (isUp, detail) => {
+        this.status = { isUp, detail };
+        if (isUp) this.#options.log.info('jobs can be written again');
+        else this.#options.log.error({ detail }, 'jobs cannot be written');
+      },
+      onDeath: () => {
+        if (!this.#isClosing) this.#restart();
+      },
+    };
+    return new ThreadLink(entry, { folder, limits }, events);
+  }
+
+  #restart(): void {
+    this.status = { isUp: false, detail: 'The job store is being restarted.' };
+    this.#options.log.error('the job store ended, restarting it');
+    setTimeout(() => {
+      if (this.#isClosing) return;
+      this.#link = this.#spawn();
+      this.#link.opened().then(() => {
+        this.status = { isUp: true, detail: '' };
+        for (const consumer of [...this.#consumers, ...this.#couriers]) consumer.wake();
+      }, this.#complain);
+    }, RESTART_MS);
+  }
+
+  #noteChange(change: Change): void {
+    for (const consumer of this.#consumers) consumer.noteChange(change);
+    // The end of a job may be something to deliver.
+    for (const courier of this.#couriers) courier.wake();
+    for (const listener of this.#listeners) listener(change.id);
+  }
+
+  readonly #complain = (error: unknown): void => {
+    if (this.#isClosing) return;
+    const { message, cause } = error as Error;
+    this.#options.log.warn({ reason: message, cause }, 'the job store did not answer');
+  };
+}
+
+function ownerFile(folder: string): string {
+  return join(folder, 'owner');
+}
+
+function inUse(folder: string): ConfigError {
+  let owner = 'another server';
+  try {
+    owner = `process ${readFileSync(ownerFile(folder), 'utf8').trim()}`;
+  } catch {
+    // It is in use all the same.
+  }
+  return new ConfigError(
+    `the data folder ${folder} is used by ${owner}; give this server its own with --data-dir, or say --queue off`,
+  );
+}
+
+function unusable(folder: string, reason: string): ConfigError {
+  return new ConfigError(
+    `jobs cannot be kept in ${folder}: ${reason}; choose another folder with --data-dir, or say --queue off`,
+  );
+}

@@ -1,0 +1,94 @@
+import type { Database } from './database.js';
+
+/**
+ * Each entry brings a database from one version to the next; none is ever changed afterwards.
+ * `totals` is kept by triggers, so that counting never means reading all jobs.
+ */
+const MIGRATIONS: readonly string[] = [
+  `
+  create table jobs (
+    seq integer primary key autoincrement,
+    id text not null unique,
+    owner text not null,
+    model text not null,
+    priority integer not null,
+    threshold real not null,
+    image_count integer not null,
+    image_bytes integer not null,
+    webhook_url text,
+    created_at integer not null,
+    expires_at integer not null,
+    state text not null,
+    version integer not null,
+    tries integer not null,
+    losses integer not null,
+    started_at integer,
+    finished_at integer,
+    done integer not null,
+    problem text,
+    -- Not taken before; the fence against whoever lost it; when it is lost.
+    ready_at integer not null,
+    token integer not null,
+    lease_until integer,
+    webhook_state text,
+    webhook_attempts integer not null,
+    webhook_reason text,
+    webhook_due_at integer,
+    -- What it occupies with its images and results.
+    bytes integer not null,
+    results text
+  ) strict;
+  create index jobs_queued on jobs (model, priority, seq) where state = 'queued';
+  create index jobs_running on jobs (lease_until) where state = 'running';
+  create index jobs_open on jobs (expires_at) where state in ('queued', 'running');
+  create index jobs_finished on jobs (finished_at, seq) where finished_at is not null;
+  create index jobs_owned on jobs (owner, created_at, seq);
+  create index jobs_webhooks on jobs (webhook_due_at) where webhook_state = 'pending';
+
+  create table images (
+    job integer not null references jobs (seq) on delete cascade,
+    place integer not null,
+    bytes blob not null
+  ) strict;
+  create unique index images_of_job on images (job, place);
+
+  create table idempotency (
+    owner text not null,
+    key text not null,
+    fingerprint text not null,
+    job integer not null references jobs (seq) on delete cascade,
+    primary key (owner, key)
+  ) strict, without rowid;
+  create index idempotency_of_job on idempotency (job);
+
+  create table totals (state text primary key, jobs integer not null, bytes integer not null)
+    strict, without rowid;
+  insert into totals values ('queued', 0, 0), ('running', 0, 0), ('completed', 0, 0),
+    ('failed', 0, 0), ('cancelled', 0, 0), ('expired', 0, 0);
+  create trigger jobs_added after insert on jobs begin
+    update totals set jobs = jobs + 1, bytes = bytes + new.bytes where state = new.state;
+  end;
+  create trigger jobs_removed after delete on jobs begin
+    update totals set jobs = jobs - 1, bytes = bytes - old.bytes where state = old.state;
+  end;
+  create trigger jobs_changed after update of state, bytes on jobs begin
+    update totals set jobs = jobs - 1, bytes = bytes - old.bytes where state = old.state;
+    update totals set jobs = jobs + 1, bytes = bytes + new.bytes where state = new.state;
+  end;
+  `,
+];
+
+/** @throws when the database comes from a newer version */
+export function migrate(database: Database): void {
+  const version = Number(database.get('pragma user_version')?.['user_version'] ?? 0);
+  if (version > MIGRATIONS.length) {
+    throw new Error('the jobs were written by a newer version of Shoal');
+  }
+  for (const [at, script] of MIGRATIONS.entries()) {
+    if (at < version) continue;
+    database.transaction(() => {
+      database.script(script);
+      database.script(`pragma user_version = ${String(at + 1)}`);
+    });
+  }
+}

@@ -1,0 +1,168 @@
+import { isMainThread, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { ShoalError } from '../../errors.js';
+import { failpoint } from '../failpoint.js';
+import { DatabaseBusyError, isBroken, storeError } from './database.js';
+import { type OperationName, Operations } from './operations.js';
+import { END, type StoreMessage, type StoreRequest, type ThreadConfig } from './thread-messages.js';
+
+const SWEEP_MS = 500;
+/** More at once would make the first wait for the last. */
+const MAX_GROUP = 64;
+
+type Callable = Record<OperationName, (...values: readonly unknown[]) => unknown>;
+type Outcome = { readonly value: unknown } | { readonly error: unknown };
+
+/**
+ * The thread that owns the database. What has arrived while the disk was busy is written together:
+ * one wait for the disk for all of it, and nobody is answered before that wait is over.
+ */
+class StoreThread {
+  readonly #config: ThreadConfig;
+  readonly #send: (message: StoreMessage) => void;
+  #operations: Operations | undefined;
+  readonly #timer: NodeJS.Timeout;
+  #isUp = true;
+
+  constructor(config: ThreadConfig, send: (message: StoreMessage) => void) {
+    this.#config = config;
+    this.#send = send;
+    this.#operations = new Operations(config.folder, config.limits, true);
+    this.#timer = setInterval(() => {
+      this.sweep();
+    }, SWEEP_MS);
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#operations?.database.close();
+  }
+
+  answer(requests: readonly StoreRequest[]): void {
+    const outcomes = this.#runTogether(requests) ?? requests.map((one) => this.#runAlone(one));
+    this.#tellChanges();
+    if (requests.some(({ operation }) => operation === 'submit')) failpoint('submit.durable');
+    if (requests.some(({ operation }) => operation === 'settle')) failpoint('verdict.durable');
+    for (const [at, { seq }] of requests.entries()) {
+      const outcome = outcomes[at];
+      if (outcome !== undefined && 'value' in outcome) {
+        this.#send({ kind: 'answer', seq, value: outcome.value });
+        continue;
+      }
+      const { code, message, cause, retryAfterSeconds } = storeError(outcome?.error);
+      const reason = cause instanceof Error ? cause.message : '';
+      this.#send({ kind: 'error', seq, code, message, cause: reason, retryAfterSeconds });
+    }
+  }
+
+  sweep(): void {
+    // Sweeping may find nothing to write; whether the disk is back shows only when it is written.
+    const operation = this.#isUp ? 'sweep' : 'probe';
+    const outcome = this.#runAlone({ seq: 0, operation, values: [] });
+    this.#tellChanges();
+    this.#setHealth('error' in outcome ? outcome.error : undefined);
+  }
+
+  /** All in one transaction; `undefined` when that failed, and with it everything. */
+  #runTogether(requests: readonly StoreRequest[]): Outcome[] | undefined {
+    if (requests.length < 2) return undefined;
+    try {
+      const operations = this.#open();
+      return operations.database.transaction(() => {
+        const outcomes = requests.map((request) => this.#attempt(operations, request));
+        failpoint('submit.written');
+        return outcomes;
+      });
+    } catch (error) {
+      this.#afterFailure(error);
+      return undefined;
+    }
+  }
+
+  #runAlone(request: StoreRequest): Outcome {
+    try {
+      const operations = this.#open();
+      return operations.database.transaction(() => {
+        const outcome = this.#attempt(operations, request);
+        if (request.operation === 'submit') failpoint('submit.written');
+        return outcome;
+      });
+    } catch (error) {
+      this.#afterFailure(error);
+      return { error };
+    }
+  }
+
+  /** A refusal is an answer of its own; a failing disk concerns everybody. */
+  #attempt(operations: Operations, { operation, values }: StoreRequest): Outcome {
+    try {
+      const value = operations.database.transaction(() =>
+        (operations as unknown as Callable)[operation](...values),
+      );
+      return { value };
+    } catch (error) {
+      if (error instanceof ShoalError) return { error };
+      throw error;
+    }
+  }
+
+  #open(): Operations {
+    const { folder, limits } = this.#config;
+    this.#operations ??= new Operations(folder, limits, false);
+    return this.#operations;
+  }
+
+  #afterFailure(error: unknown): void {
+    // What was noted about a transaction that failed has not happened.
+    this.#operations?.takeChanges();
+    this.#setHealth(error);
+    if (!isBroken(error) || this.#operations === undefined) return;
+    // What is on disk is known only after reading it again.
+    const { database } = this.#operations;
+    this.#operations = undefined;
+    try {
+      database.close();
+    } catch {
+      // It is gone either way.
+    }
+  }
+
+  #setHealth(error: unknown): void {
+    // A full disk is told to those who want to write; the rest works on.
+    const isUp = error === undefined || storeError(error).code !== 'store_unavailable';
+    if (isUp === this.#isUp) return;
+    this.#isUp = isUp;
+    this.#send({ kind: 'health', isUp, detail: isUp ? '' : storeError(error).message });
+  }
+
+  #tellChanges(): void {
+    const changes = this.#operations?.takeChanges() ?? [];
+    if (changes.length > 0) this.#send({ kind: 'changes', changes });
+  }
+}
+
+if (!isMainThread && parentPort !== null) {
+  const port = parentPort;
+  const send = (message: StoreMessage): void => {
+    port.postMessage(message);
+  };
+  try {
+    const thread = new StoreThread(workerData as ThreadConfig, send);
+    port.on('message', (first: StoreRequest | typeof END) => {
+      const arrived = [first];
+      while (arrived.length < MAX_GROUP) {
+        const next = receiveMessageOnPort(port) as { message: typeof first } | undefined;
+        if (next === undefined) break;
+        arrived.push(next.message);
+      }
+      const requests = arrived.filter((one) => one !== END);
+      if (requests.length > 0) thread.answer(requests);
+      if (requests.length === arrived.length) return;
+      thread.close();
+      port.close();
+    });
+    send({ kind: 'open' });
+  } catch (error) {
+    const isBusy = error instanceof DatabaseBusyError;
+    send({ kind: 'closed', isBusy, message: (error as Error).message });
+  }
+}
