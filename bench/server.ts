@@ -15,7 +15,17 @@ export class BenchServer {
   static async start(root: string, args: readonly string[]): Promise<BenchServer> {
     const child = spawn(
       process.execPath,
-      [`${root}/dist/cli/main.js`, 'serve', '--port', '0', '--log-format', 'json', ...args],
+      [
+        `${root}/dist/cli/main.js`,
+        'serve',
+        '--port',
+        '0',
+        '--log-format',
+        'json',
+        '--queue',
+        'off',
+        ...args,
+      ],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     );
     const port = await new Promise<number>((resolve, reject) => {

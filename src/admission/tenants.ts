@@ -2,17 +2,16 @@ import { createHash } from 'node:crypto';
 import type { Config } from '../config/schema.js';
 import { Tenant } from './tenant.js';
 
+const UNLIMITED = { weight: 1, rate: 0, concurrency: 0, queueShare: 1 };
+
 /** Everybody, where no keys are asked for. */
 export function anonymousTenant(): Tenant {
-  return new Tenant({
-    name: 'anonymous',
-    owner: 'anonymous',
-    weight: 1,
-    rate: 0,
-    concurrency: 0,
-    queueShare: 1,
-    isBackground: false,
-  });
+  return new Tenant({ ...UNLIMITED, name: 'anonymous', owner: 'anonymous', isBackground: false });
+}
+
+/** Somebody whose jobs are run here and whose key is known elsewhere. */
+export function backgroundTenant(owner: string): Tenant {
+  return new Tenant({ ...UNLIMITED, name: owner, owner, isBackground: true });
 }
 
 /** The tenants by their keys: named ones, and one for each plain key. */

@@ -2,11 +2,12 @@ import { ConfigError } from '../config/load.js';
 import { VERSION } from '../version.js';
 import { bench } from './bench.js';
 import { generalHelp } from './help.js';
-import { serve } from './serve.js';
+import { serve, work } from './serve.js';
 import { tune } from './tune.js';
 
 const COMMANDS: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   serve,
+  worker: work,
   bench,
   tune,
 };

@@ -5,6 +5,7 @@ export function generalHelp(): string {
 
 Commands:
   serve [model]   serve the bundled model, an .onnx file or a folder of model packages
+  worker [model]  run jobs from a queue that is shared over Redis, without an API
   bench [url]     measure a running server at given rates, or find its capacity
   tune [model]    search the best plan for a model on this machine
 
@@ -12,18 +13,39 @@ Commands:
 }
 
 export function serveHelp(): string {
-  const options = OPTIONS.filter(({ isFileOnly }) => !isFileOnly).map(
-    ({ flag, kind, placeholder, default: value, description }) => {
-      const name = kind === 'boolean' ? `--${flag}` : `--${flag} <${placeholder}>`;
-      return `  ${name}\n      ${description.replaceAll('`', '')} Default: ${shown(value)}.`;
-    },
-  );
   return `Usage: shoal serve [model] [options]
 
 Serves a detector over HTTP. [model] is an .onnx file with shoal.json beside it, a package folder,
 or a folder of packages; without it the bundled SSDLite MobileNetV2 (COCO, 80 labels) is served.
 
-Every option can also be set in shoal.config.json or .yaml (with underscores) or in the environment
+${optionsHelp()}`;
+}
+
+export function workerHelp(): string {
+  return `Usage: shoal worker [model] [options]
+
+Runs jobs that servers have taken (POST /jobs), for as many workers as you like on as many machines
+as you like. They share a queue in Redis: give servers and workers the same --queue redis://… and
+the same models. A worker takes no requests; on its --port it answers /health, /livez, /readyz and
+/metrics. Servers that shall leave all jobs to workers are started with --no-worker.
+
+${optionsHelp()}`;
+}
+
+/** The settings are the same whatever a process does. */
+function optionsHelp(): string {
+  const options = OPTIONS.filter(({ isFileOnly }) => !isFileOnly).map(
+    ({ flag, kind, placeholder, default: value, description }) => {
+      const name =
+        kind === 'boolean'
+          ? value === true
+            ? `--no-${flag}`
+            : `--${flag}`
+          : `--${flag} <${placeholder}>`;
+      return `  ${name}\n      ${description.replaceAll('`', '')} Default: ${shown(value)}.`;
+    },
+  );
+  return `Every option can also be set in shoal.config.json or .yaml (with underscores) or in the environment
 (SHOAL_ and capitals, e.g. SHOAL_PORT). Flags win over the environment, that over the file.
 
 Options:

@@ -3,23 +3,40 @@ import { readEnvironment } from '../config/environment.js';
 import { closestTo, ConfigError, loadConfig } from '../config/load.js';
 import { OPTIONS } from '../config/options.js';
 import type { Config } from '../config/schema.js';
+import type { Role } from '../http/app.js';
 import { startServer } from '../server.js';
 import { createLog, isPretty } from '../telemetry/log.js';
 import { banner, listeningLine } from './banner.js';
-import { serveHelp } from './help.js';
+import { serveHelp, workerHelp } from './help.js';
 import { handleSignals } from './signals.js';
 
 /** `shoal serve`: runs until a signal ends it. */
 export async function serve(args: string[]): Promise<void> {
   const parsed = parseServeArgs(args);
+  if (parsed === 'help') console.log(serveHelp());
+  else await run(readConfig(parsed), 'server');
+}
+
+/** `shoal worker`: the same without an API. */
+export async function work(args: string[]): Promise<void> {
+  const parsed = parseServeArgs(args);
   if (parsed === 'help') {
-    console.log(serveHelp());
+    console.log(workerHelp());
     return;
   }
   const config = readConfig(parsed);
+  if (!/^rediss?:/.test(config.queue)) {
+    throw new ConfigError(
+      'workers share a queue with servers: say which with --queue redis://… (or SHOAL_QUEUE)',
+    );
+  }
+  await run(Object.freeze({ ...config, worker: true }), 'worker');
+}
+
+async function run(config: Config, role: Role): Promise<void> {
   const log = createLog(config);
   const setServer = handleSignals(log);
-  const server = await startServer(config, log);
+  const server = await startServer(config, log, role);
   setServer(server);
   if (isPretty(config.log_format)) console.log(banner(server));
   else log.info(listeningLine(server), 'listening');

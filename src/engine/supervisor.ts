@@ -234,8 +234,8 @@ export class EngineSupervisor {
     this.#isStarved = false;
     for (const { pending, kills } of proven) {
       const isQuarantined = this.#host.onKiller(pending.request, kills);
-      if (isQuarantined && this.#book.forget(pending)) pending.reject(quarantined());
-      else if (kills > 1) this.#reject(pending, 'The engine failed twice while it worked on it.');
+      const reason = isQuarantined ? quarantined() : kills > 1 ? failedTwice() : undefined;
+      if (reason !== undefined && this.#book.forget(pending)) pending.reject(reason);
     }
   }
 
@@ -284,3 +284,7 @@ export class EngineSupervisor {
 }
 
 const EXPIRED = 'The image waited in the queue until its deadline and was not computed.';
+
+function failedTwice(): ShoalError {
+  return new ShoalError('model_failed', 'The engine failed twice while it worked on this image.');
+}

@@ -1,8 +1,9 @@
 import fastify, { type FastifyInstance } from 'fastify';
 import { ByteBudget } from '../admission/byte-budget.js';
-import { tenantsByKey } from '../admission/tenants.js';
+import type { Tenant } from '../admission/tenant.js';
 import type { Config } from '../config/schema.js';
 import { ShoalError } from '../errors.js';
+import type { Jobs } from '../jobs/jobs.js';
 import type { ModelRegistry } from '../models/registry.js';
 import type { EventLoopMonitor } from '../telemetry/event-loop.js';
 import type { Log } from '../telemetry/log.js';
@@ -15,8 +16,10 @@ import { answerUnknownRoutes } from './not-found.js';
 import { observeRequests, requestIdOf } from './observe.js';
 import { openApiRoutes } from './openapi.js';
 import { answerClientError, sendProblem } from './problems.js';
+import { receiveBodies } from './receive-body.js';
 import { ReportQueue } from './report-queue.js';
 import { healthRoutes } from './routes/health.js';
+import { jobRoutes } from './routes/jobs.js';
 import { metricsRoute } from './routes/metrics.js';
 import { modelRoutes } from './routes/models.js';
 import { predictRoutes } from './routes/predict.js';
@@ -28,7 +31,14 @@ export interface AppDependencies {
   readonly metrics: Metrics;
   readonly lifecycle: Lifecycle;
   readonly eventLoop: EventLoopMonitor;
+  readonly tenants: ReadonlyMap<string, Tenant>;
+  /** `undefined` when they are switched off. */
+  readonly jobs: Jobs | undefined;
+  /** A worker takes nothing from clients; it only says how it is. */
+  readonly role: Role;
 }
+
+export type Role = 'server' | 'worker';
 
 const MAX_HEADER_BYTES = 16 * 1024;
 /** Node looks for slow clients only this often. */
@@ -36,8 +46,8 @@ const TIMEOUT_CHECK_MS = 1000;
 
 /** The HTTP side, ready to listen. */
 export async function createApp(dependencies: AppDependencies): Promise<FastifyInstance> {
-  const { config, models, log, metrics, lifecycle, eventLoop } = dependencies;
-  const keys = new KeyRing(tenantsByKey(config));
+  const { config, models, log, metrics, lifecycle, eventLoop, jobs, role } = dependencies;
+  const keys = new KeyRing(dependencies.tenants);
   const budget = new ByteBudget(config.max_inflight_bytes);
   const reports = new ReportQueue(log, metrics);
   metrics.onCollect(() => {
@@ -89,9 +99,13 @@ export async function createApp(dependencies: AppDependencies): Promise<FastifyI
   app.removeAllContentTypeParsers();
 
   await openApiRoutes(app);
-  predictRoutes(app, { config, models, budget });
-  modelRoutes(app, { config, models });
-  healthRoutes(app, { models, lifecycle });
+  receiveBodies(app);
+  if (role === 'server') {
+    predictRoutes(app, { config, models, budget });
+    modelRoutes(app, { config, models });
+    if (jobs !== undefined) jobRoutes(app, { config, models, budget, jobs, metrics });
+  }
+  healthRoutes(app, { models, lifecycle, jobs });
   metricsRoute(app, metrics);
 
   metrics.onCollect(() => {

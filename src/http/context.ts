@@ -24,6 +24,10 @@ export interface RequestContext {
   isInWork: boolean;
   model?: ServedModel;
   form?: BodyForm;
+  /** The largest body that this route takes in this form. */
+  maxBodyBytes?: number;
+  /** The job that it is about. */
+  job?: string;
   batchSize?: number;
   errorCode?: ErrorCode | 'client_gone';
   /** Set while somebody works on the answer and wants to know. */

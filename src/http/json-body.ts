@@ -5,9 +5,10 @@ import { ShoalError } from '../errors.js';
 const MAX_REST_BYTES = 64 * 1024;
 const MAX_DEPTH = 32;
 const KEY = Buffer.from('"image_b64"');
+const LIST_KEY = Buffer.from('"images_b64"');
 /** Stands for the image while the rest is parsed. Unguessable, so nobody can send it. */
 const PLACEHOLDER = randomBytes(16).toString('hex');
-const [QUOTE, COLON, BACKSLASH] = [0x22, 0x3a, 0x5c];
+const [QUOTE, COLON, BACKSLASH, COMMA, OPEN, CLOSE] = [0x22, 0x3a, 0x5c, 0x2c, 0x5b, 0x5d];
 
 export interface JsonBody {
   /** The body without the image. */
@@ -16,43 +17,91 @@ export interface JsonBody {
   readonly image: Buffer | undefined;
 }
 
+export interface JsonListBody {
+  readonly rest: Readonly<Record<string, unknown>>;
+  readonly images: readonly Buffer[] | undefined;
+}
+
+/** A part of the body, as places in it. */
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The same for `{"images_b64": ["…", …], …}`. */
+export function parseJsonListBody(body: Buffer): JsonListBody {
+  const found = findImages(body);
+  if (found === undefined) return { rest: parseSmall(body), images: undefined };
+  const others = without(body, found.list, 'images_b64', `"${PLACEHOLDER}"`);
+  return { rest: others, images: found.images.map(({ start, end }) => body.subarray(start, end)) };
+}
+
 /**
  * Parses `{"image_b64": "…", …}` without turning the image into a string: its text is cut out of
  * the bytes first, and only the small rest goes through the JSON parser.
  */
 export function parseJsonBody(body: Buffer): JsonBody {
   const range = findImage(body);
-  const rest =
-    range === undefined
-      ? body
-      : Buffer.concat([
-          body.subarray(0, range.start),
-          Buffer.from(PLACEHOLDER),
-          body.subarray(range.end),
-        ]);
-  const value = parseSmall(rest);
-  if (range === undefined) return { rest: value, image: undefined };
-  const { image_b64: found, ...others } = value;
-  if (found !== PLACEHOLDER) {
-    throw new ShoalError(
-      'invalid_request',
-      '"image_b64" must stand once, in the outermost object of the body.',
-    );
-  }
+  if (range === undefined) return { rest: parseSmall(body), image: undefined };
+  const others = without(body, range, 'image_b64', PLACEHOLDER);
   return { rest: others, image: body.subarray(range.start, range.end) };
 }
 
+/** The body as an object, without what lies in `range`, which must be the value of `key`. */
+function without(
+  body: Buffer,
+  { start, end }: Range,
+  key: string,
+  instead: string,
+): Record<string, unknown> {
+  const value = parseSmall(
+    Buffer.concat([body.subarray(0, start), Buffer.from(instead), body.subarray(end)]),
+  );
+  if (value[key] !== PLACEHOLDER) {
+    throw new ShoalError(
+      'invalid_request',
+      `"${key}" must stand once, in the outermost object of the body.`,
+    );
+  }
+  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== key));
+}
+
 /** Where the value of the first `"image_b64"` lies, if that is a string. */
-function findImage(body: Buffer): { start: number; end: number } | undefined {
-  const key = body.indexOf(KEY);
-  if (key < 0) return undefined;
-  const colon = skipSpace(body, key + KEY.length);
-  const quote = skipSpace(body, colon + 1);
-  if (body[colon] !== COLON || body[quote] !== QUOTE) return undefined;
-  const end = body.indexOf(QUOTE, quote + 1);
+function findImage(body: Buffer): Range | undefined {
+  const at = valueOf(body, KEY);
+  return at === undefined ? undefined : findString(body, at);
+}
+
+/** Where the first `"images_b64"` and its entries lie, if that is a list of strings. */
+function findImages(body: Buffer): { list: Range; images: Range[] } | undefined {
+  const start = valueOf(body, LIST_KEY);
+  if (start === undefined || body[start] !== OPEN) return undefined;
+  const images: Range[] = [];
+  let at = skipSpace(body, start + 1);
+  while (body[at] !== CLOSE) {
+    const image = findString(body, at);
+    if (image === undefined) return undefined;
+    images.push(image);
+    at = skipSpace(body, image.end + 1);
+    if (body[at] === COMMA) at = skipSpace(body, at + 1);
+    else if (body[at] !== CLOSE) return undefined;
+  }
+  return { list: { start, end: at + 1 }, images };
+}
+
+/** Where the value of the first such key begins. */
+function valueOf(body: Buffer, key: Buffer): number | undefined {
+  const at = body.indexOf(key);
+  const colon = skipSpace(body, at + key.length);
+  return at < 0 || body[colon] !== COLON ? undefined : skipSpace(body, colon + 1);
+}
+
+/** What lies between the quotes of a string that begins at `at`. */
+function findString(body: Buffer, at: number): Range | undefined {
+  const end = body.indexOf(QUOTE, at + 1);
   // An escaped quote is no base64; the JSON parser shall say what it is.
-  if (end < 0 || body[end - 1] === BACKSLASH) return undefined;
-  return { start: quote + 1, end };
+  if (body[at] !== QUOTE || end < 0 || body[end - 1] === BACKSLASH) return undefined;
+  return { start: at + 1, end };
 }
 
 function skipSpace(body: Buffer, from: number): number {

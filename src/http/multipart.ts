@@ -1,22 +1,26 @@
 import { ShoalError } from '../errors.js';
 
-/** A form for one image has two parts; the rest is room for what browsers add. */
-const MAX_PARTS = 8;
+const MAX_FIELD_BYTES = 4096;
 const MAX_PART_HEADER_BYTES = 8 * 1024;
 /** RFC 2046. Longer ones have been used to make parsers slow. */
 const MAX_BOUNDARY_LENGTH = 70;
 
+export interface Part {
+  readonly name: string;
+  readonly bytes: Buffer;
+}
+
 /**
- * Splits `multipart/form-data` into its parts, by name. The body is in memory and bounded, so the
- * parts are views of it and nothing is copied or written to disk.
+ * Splits `multipart/form-data` into its parts. The body is in memory and bounded, so the parts are
+ * views of it and nothing is copied or written to disk.
  */
-export function parseMultipart(body: Buffer, boundary: string): Map<string, Buffer> {
+export function parseMultipart(body: Buffer, boundary: string, maxParts: number): Part[] {
   if (boundary === '' || boundary.length > MAX_BOUNDARY_LENGTH) {
     throw problem('The content type has no usable boundary.');
   }
   const delimiter = Buffer.from(`--${boundary}`, 'latin1');
   const between = Buffer.concat([Buffer.from('\r\n'), delimiter]);
-  const parts = new Map<string, Buffer>();
+  const parts: Part[] = [];
 
   let at = body.indexOf(delimiter);
   if (at < 0) throw problem('The boundary does not occur in the body.');
@@ -30,12 +34,21 @@ export function parseMultipart(body: Buffer, boundary: string): Map<string, Buff
     const start = at + headersEnd + 4;
     const end = body.indexOf(between, start);
     if (end < 0) throw problem('A part does not end: the body is cut off.');
-    if (parts.has(name)) throw problem('A field is given twice.');
-    if (parts.size === MAX_PARTS) throw problem('There are too many parts.');
-    parts.set(name, body.subarray(start, end));
+    if (parts.length === maxParts) throw problem('There are too many parts.');
+    parts.push({ name, bytes: body.subarray(start, end) });
     at = end + between.length;
   }
   return parts;
+}
+
+/** The text of parts that are no files, by name. */
+export function textFields(parts: readonly Part[]): Record<string, string> {
+  const fields = new Map<string, string>();
+  for (const { name, bytes } of parts) {
+    if (fields.has(name)) throw problem('A field is given twice.');
+    fields.set(name, bytes.toString('utf8', 0, MAX_FIELD_BYTES));
+  }
+  return Object.fromEntries(fields);
 }
 
 function partName(headers: string): string {

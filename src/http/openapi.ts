@@ -3,6 +3,16 @@ import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import { VERSION } from '../version.js';
 import {
+  JobForm,
+  JobHeaders,
+  JobJson,
+  JobListQuery,
+  JobPurgeQuery,
+  JobResponse,
+  JobWaitQuery,
+} from './job-schemas.js';
+import {
+  JobOptions,
   PredictForm,
   PredictHeaders,
   PredictJson,
@@ -25,10 +35,45 @@ const PREDICT_INPUT = {
     },
   },
 };
+const JOB_INPUT = {
+  querystring: JobOptions,
+  headers: JobHeaders,
+  body: {
+    content: {
+      'application/json': { schema: JobJson },
+      'multipart/form-data': { schema: JobForm },
+      'image/jpeg': IMAGE,
+      'image/png': IMAGE,
+      'image/webp': IMAGE,
+    },
+  },
+};
+const EVENTS = {
+  description: 'Events `job`, each with the whole job as its data and its version as its id.',
+  content: { 'text/event-stream': { schema: JobResponse } },
+};
 const PROBLEM = {
   description: 'An error; `code` says which.',
   content: { 'application/problem+json': { schema: ProblemResponse } },
 };
+
+function inputOf(url: string, method: string | string[]): object {
+  if (url.endsWith('/predict')) return PREDICT_INPUT;
+  switch (`${[method].flat().join()} ${url}`) {
+    case 'POST /jobs':
+      return JOB_INPUT;
+    case 'GET /jobs':
+      return { querystring: JobListQuery };
+    case 'DELETE /jobs':
+      return { querystring: JobPurgeQuery };
+    case 'GET /jobs/:id':
+      return { querystring: JobWaitQuery };
+    case 'GET /jobs/:id/events':
+      return { response: { 200: EVENTS } };
+    default:
+      return {};
+  }
+}
 
 /** No `upgrade-insecure-requests`, with which the page stays empty on a plain HTTP address. */
 const CONTENT_POLICY =
@@ -46,7 +91,7 @@ export async function openApiRoutes(app: FastifyInstance): Promise<void> {
         version: VERSION,
         license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
       },
-      tags: [{ name: 'predict' }, { name: 'models' }, { name: 'health' }],
+      tags: [{ name: 'predict' }, { name: 'jobs' }, { name: 'models' }, { name: 'health' }],
       components: {
         securitySchemes: {
           bearer: { type: 'http', scheme: 'bearer' },
@@ -57,8 +102,8 @@ export async function openApiRoutes(app: FastifyInstance): Promise<void> {
     },
     transform: ({ schema, url, route }) => {
       const shown = schema as Record<string, unknown> & { response?: object };
-      const response = { ...shown.response, default: PROBLEM };
-      const input = url.endsWith('/predict') ? PREDICT_INPUT : {};
+      const input = inputOf(url, route.method) as { response?: object };
+      const response = { ...shown.response, ...input.response, default: PROBLEM };
       const security = route.config?.isPublic === true ? { security: [] } : {};
       return { schema: { ...shown, ...input, ...security, response }, url };
     },

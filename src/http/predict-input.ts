@@ -1,9 +1,9 @@
-import { Compile } from 'typebox/compile';
 import { ShoalError } from '../errors.js';
 import { decodeBase64 } from './base64.js';
 import type { BodyForm } from './content-type.js';
+import { fieldChecker, numbersFromText } from './fields.js';
 import { parseJsonBody } from './json-body.js';
-import { parseMultipart } from './multipart.js';
+import { parseMultipart, textFields } from './multipart.js';
 import { joinForNow } from './receive-body.js';
 import { DEFAULT_THRESHOLD, PredictOptions } from './schemas.js';
 
@@ -15,6 +15,8 @@ export interface PredictInput {
 
 /** Besides the image, a body holds boundaries, part headers or JSON. */
 const ENVELOPE_BYTES = 64 * 1024;
+/** A form for one image has two parts; the rest is room for what browsers add. */
+const MAX_PARTS = 8;
 
 /** The largest body that can hold the largest image. */
 export function maxBodyBytes(form: BodyForm, maxImageBytes: number): number {
@@ -62,41 +64,21 @@ function readForm(
       return { image: [decodeBase64(image, maxImageBytes)], options: rest };
     }
     case 'multipart': {
-      const parts = parseMultipart(Buffer.concat(body), form.boundary);
-      const image = parts.get('image');
+      const parts = parseMultipart(Buffer.concat(body), form.boundary, MAX_PARTS);
+      const [image, ...more] = parts.filter(({ name }) => name === 'image');
       if (image === undefined) {
         throw new ShoalError('invalid_request', 'The form has no file field "image".');
       }
-      parts.delete('image');
-      const fields = [...parts].map(([name, value]) => [name, value.toString('utf8', 0, 64)]);
-      const options = numbersFromText(Object.fromEntries(fields) as Record<string, unknown>);
-      return { image: [image], options };
+      if (more.length > 0) {
+        throw new ShoalError('invalid_multipart', 'One image at a time; POST /jobs takes several.');
+      }
+      const fields = textFields(parts.filter((part) => part !== image));
+      return { image: [image.bytes], options: numbersFromText(fields) };
     }
   }
 }
 
-const NUMBER = /^\s*-?(\d+(\.\d+)?|\.\d+)(e[+-]?\d+)?\s*$/i;
-
-/** Queries and form fields are text; what does not look like a number stays text and fails. */
-function numbersFromText(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => {
-      const isNumber = typeof value === 'string' && value.length <= 64 && NUMBER.test(value);
-      return [name, isNumber ? Number(value) : value];
-    }),
-  );
-}
-
-const optionsValidator = Compile(PredictOptions);
-
-function checkOptions(value: Readonly<Record<string, unknown>>): PredictOptions {
-  if (optionsValidator.Check(value)) return value;
-  const unknown = Object.keys(value).find((key) => !Object.hasOwn(PredictOptions.properties, key));
-  throw new ShoalError(
-    'invalid_request',
-    unknown === undefined
-      ? '"confidence_threshold" must be a number from 0 to 1.'
-      : `There is no field ${JSON.stringify(unknown.slice(0, 64))}. Besides the image ` +
-          '("image_b64" in JSON, "image" in a form) there is "confidence_threshold".',
-  );
-}
+const checkOptions = fieldChecker(
+  PredictOptions,
+  'Besides the image ("image_b64" in JSON, "image" in a form) there is "confidence_threshold".',
+);

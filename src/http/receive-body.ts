@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance } from 'fastify';
 import type { Reservation } from '../admission/byte-budget.js';
 import { ShoalError } from '../errors.js';
 
@@ -9,6 +10,18 @@ const MIN_MEAN_CHUNK_BYTES = 256;
 /** The client closed the connection; there is nobody left to answer. */
 export class ClientGoneError extends Error {
   override readonly name = 'ClientGoneError';
+}
+
+/** Bodies are taken by the routes that have said so, and how much of it. */
+export function receiveBodies(app: FastifyInstance): void {
+  app.addContentTypeParser('*', ({ context }, payload, done) => {
+    const { maxBodyBytes: maxBytes, reservation } = context;
+    if (maxBytes === undefined) {
+      done(new ShoalError('unsupported_content_type', 'No body is taken here.'));
+    } else {
+      receiveBody(payload, { maxBytes, reservation }, done);
+    }
+  });
 }
 
 /**

@@ -103,7 +103,7 @@ function writeLine(
   { context, method, route, status, totalMs, isProbe }: RequestReport,
   log: Log,
 ): void {
-  const { model, tenant, stagesMs, batchSize, errorCode } = context;
+  const { model, tenant, job, stagesMs, batchSize, errorCode } = context;
   const line: Record<string, unknown> = {
     request_id: context.id,
     method,
@@ -115,6 +115,10 @@ function writeLine(
     line['model'] = model.name;
     line['tenant'] = tenant?.name;
     line['outcome'] = outcomeOf(status);
+  }
+  if (job !== undefined) {
+    line['job'] = job;
+    line['tenant'] = tenant?.name;
   }
   for (const [stage, ms] of Object.entries(stagesMs)) line[`${stage}_ms`] = round(ms);
   if (batchSize !== undefined) line['batch_size'] = batchSize;

@@ -29,6 +29,29 @@ export const PredictJson = Type.Object(
   { additionalProperties: false },
 );
 
+/** What a job says besides its images. */
+export const JobOptions = Type.Object(
+  {
+    model: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+    confidence_threshold: Type.Optional(threshold),
+    priority: Type.Optional(
+      Type.Enum(['high', 'normal', 'low'], { description: 'Among the jobs of one model.' }),
+    ),
+    expires_in: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 2_592_000,
+        description: 'Seconds after which it is dropped if it is not finished.',
+      }),
+    ),
+    webhook_url: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 2048, description: 'Is called when it has ended.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type JobOptions = Static<typeof JobOptions>;
+
 export const PredictHeaders = Type.Object({
   'x-timeout-ms': Type.Optional(
     Type.Integer({ minimum: 1, maximum: 3_600_000, description: 'When the answer is too late.' }),
@@ -48,19 +71,21 @@ export const PredictForm = Type.Object({
   confidence_threshold: Type.Optional(threshold),
 });
 
-export const PredictResponse = Type.Object({
-  detections: Type.Array(
-    Type.Object({
-      label: Type.String(),
-      confidence: Type.Number(),
-      bbox: Type.Array(Type.Number(), {
-        minItems: 4,
-        maxItems: 4,
-        description: 'x1, y1, x2, y2 in pixels of the upright image.',
-      }),
+export const Detections = Type.Array(
+  Type.Object({
+    label: Type.String(),
+    confidence: Type.Number(),
+    bbox: Type.Array(Type.Number(), {
+      minItems: 4,
+      maxItems: 4,
+      description: 'x1, y1, x2, y2 in pixels of the upright image.',
     }),
-    { description: 'Highest confidence first.' },
-  ),
+  }),
+  { description: 'Highest confidence first.' },
+);
+
+export const PredictResponse = Type.Object({
+  detections: Detections,
   inference_ms: Type.Number({ description: 'How long the batch with this image ran.' }),
 });
 
@@ -158,6 +183,21 @@ export const HealthResponse = Type.Object({
       }),
     }),
   ),
+  jobs: Type.Optional(
+    Type.Object(
+      {
+        store: Type.Enum(['embedded', 'redis']),
+        status: Type.Enum(['ok', 'unavailable']),
+        detail: Type.Optional(Type.String()),
+        worker: Type.Boolean({ description: 'Whether jobs are run here, and not only taken.' }),
+        queued: Type.Integer(),
+        running: Type.Integer(),
+        oldest_waiting_s: Type.Number(),
+        webhooks_pending: Type.Integer(),
+      },
+      { description: 'Absent when jobs are switched off.' },
+    ),
+  ),
   gpus: Type.Array(
     Type.Object({
       name: Type.String(),
@@ -168,6 +208,14 @@ export const HealthResponse = Type.Object({
   ),
 });
 export type HealthResponse = Static<typeof HealthResponse>;
+
+export const ReadyQuery = Type.Object({
+  only: Type.Optional(
+    Type.Enum(['predict'], {
+      description: 'Leaves jobs out, for balancers that only send predict requests.',
+    }),
+  ),
+});
 
 export const StatusResponse = Type.Object({ status: Type.String() });
 

@@ -34,7 +34,8 @@ export interface JobPage {
 /** A job that is this process's to run, for as long as the store says so. */
 export interface Claim {
   readonly job: JobRecord;
-  readonly images: readonly Uint8Array[];
+  /** One of its images. Asked for when it is needed, so that a large job is never all in memory. */
+  image(at: number): Promise<Uint8Array>;
   /** Set off when the job was cancelled, has expired or was given to somebody else. */
   readonly cancellation: Cancellation;
   /** Tells readers; may be left out when there is too much of it. */

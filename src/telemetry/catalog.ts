@@ -12,6 +12,9 @@ export interface MetricSpec {
 /** 1 ms to 1 s: from a tiny model's decode to a slow model's batch. */
 const STAGE_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1];
 
+/** 10 ms to a day: from an idle server to a backlog. */
+const JOB_BUCKETS = [0.01, 0.05, 0.25, 1, 5, 30, 120, 600, 3600, 21_600, 86_400];
+
 export const METRICS = {
   inference_requests_total: {
     type: 'counter',
@@ -86,6 +89,47 @@ export const METRICS = {
     type: 'counter',
     help: 'Predict requests by tenant (API key) and what became of them.',
     labels: ['tenant', 'outcome'],
+  },
+  shoal_jobs: {
+    type: 'gauge',
+    help: 'Jobs in the store by state; shared by all servers on one Redis.',
+    labels: ['state'],
+  },
+  shoal_jobs_oldest_waiting_seconds: {
+    type: 'gauge',
+    help: 'Age of the oldest job that could run and does not. 0 without one.',
+    labels: [],
+  },
+  shoal_job_state_seconds: {
+    type: 'histogram',
+    help: 'Time that jobs run here spent in a state: queued until this try, running in this try.',
+    labels: ['model', 'state'],
+    buckets: JOB_BUCKETS,
+  },
+  shoal_job_attempts_total: {
+    type: 'counter',
+    help: 'Runs of jobs in this process by how they ended; `retry` is tried again.',
+    labels: ['model', 'outcome'],
+  },
+  shoal_jobs_submitted_total: {
+    type: 'counter',
+    help: 'Jobs accepted here.',
+    labels: ['model'],
+  },
+  shoal_job_store_up: {
+    type: 'gauge',
+    help: '1 while jobs can be written.',
+    labels: [],
+  },
+  shoal_job_store_bytes: {
+    type: 'gauge',
+    help: 'What images, results and records of jobs occupy.',
+    labels: [],
+  },
+  shoal_webhooks_pending: {
+    type: 'gauge',
+    help: 'Finished jobs whose receiver has not been told yet.',
+    labels: [],
   },
   shoal_queue_depth: {
     type: 'gauge',

@@ -27,7 +27,7 @@ export class CandidateServer {
   static async start(args: readonly string[], children: Children): Promise<CandidateServer> {
     const child = spawn(
       process.execPath,
-      [ENTRY, 'serve', '--port', '0', '--log-format', 'json', ...args],
+      [ENTRY, 'serve', '--port', '0', '--log-format', 'json', '--queue', 'off', ...args],
       { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] },
     );
     children.add(child);

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -106,9 +107,21 @@ export function runCli(
   environment: Record<string, string> = {},
 ): ChildProcess {
   return spawn(process.execPath, ['dist/cli/main.js', ...args], {
-    env: { ...process.env, NODE_ENV: 'test', ...CALM, ...environment },
+    env: { ...process.env, NODE_ENV: 'test', ...CALM, ...freshFolder(), ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+}
+
+const folders: string[] = [];
+process.once('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** Every server has jobs of its own; what is left of them goes with this process. */
+function freshFolder(): Record<string, string> {
+  const folder = join(tmpdir(), `shoal-data-${randomUUID()}`);
+  folders.push(folder);
+  return { SHOAL_DATA_DIR: folder };
 }
 
 /** Runs a command to its end. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseJsonBody } from '../../src/http/json-body.js';
+import { parseJsonBody, parseJsonListBody } from '../../src/http/json-body.js';
 import { expectCode } from '../helpers/errors.js';
 
 const parse = (text: string): ReturnType<typeof parseJsonBody> => parseJsonBody(Buffer.from(text));
@@ -80,5 +80,45 @@ describe('parseJsonBody', () => {
     const { rest } = parse('{"image_b64": "QUJD", "__proto__": {"polluted": true}}');
     expect(Object.keys(rest)).toContain('__proto__');
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+});
+
+describe('parseJsonListBody', () => {
+  const parseList = (text: string): ReturnType<typeof parseJsonListBody> =>
+    parseJsonListBody(Buffer.from(text));
+
+  it('agrees with JSON.parse for any list of images and however it is spaced', () => {
+    const space = fc.constantFrom('', ' ', '\n', '\t', ' \r\n');
+    fc.assert(
+      fc.property(fc.array(fc.base64String()), space, (images, gap) => {
+        const list = images.map((image) => `${gap}"${image}"${gap}`).join(',');
+        const { rest, images: found } = parseList(
+          `{"model":${gap}"m",${gap}"images_b64"${gap}:${gap}[${gap}${list}${gap}]${gap}}`,
+        );
+        expect(rest).toEqual({ model: 'm' });
+        expect(found?.map(String)).toEqual(images);
+      }),
+    );
+  });
+
+  it.each([
+    ['something else than a list', '{"images_b64": "QUJD"}'],
+    ['something else than strings', '{"images_b64": ["QUJD", 5]}'],
+    ['nothing of the kind', '{"image_b64": "QUJD"}'],
+  ])('leaves %s to those who check', (_name, text) => {
+    expect(parseList(text)).toEqual({ rest: JSON.parse(text) as unknown, images: undefined });
+  });
+
+  it.each([
+    '{"images_b64": ["a",]',
+    '{"images_b64": ["a" "b"]}',
+    '{"images_b64": ["a',
+    '{"images_b64": [,]}',
+  ])('refuses %s', (text) => {
+    expectCode('invalid_json', () => parseList(text));
+  });
+
+  it('refuses a list that is not in the outermost object', () => {
+    expectCode('invalid_request', () => parseList('{"a": {"images_b64": ["a"]}}'));
   });
 });

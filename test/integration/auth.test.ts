@@ -1,11 +1,18 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.js';
 import { createApp } from '../../src/http/app.js';
 import { Lifecycle } from '../../src/http/lifecycle.js';
+import { EmbeddedStore } from '../../src/jobs/embedded/embedded-store.js';
+import { Jobs } from '../../src/jobs/jobs.js';
 import { ModelRegistry } from '../../src/models/registry.js';
 import { EventLoopMonitor } from '../../src/telemetry/event-loop.js';
 import { createLog } from '../../src/telemetry/log.js';
 import { Metrics } from '../../src/telemetry/metrics.js';
+import { LIMITS } from '../helpers/jobs.js';
 import { GREEN, solidPng } from '../helpers/pictures.js';
 import { stubModels, TestServer } from '../helpers/server.js';
 
@@ -20,6 +27,10 @@ async function allRoutes(): Promise<{ method: string; url: string; isPublic: boo
   const metrics = new Metrics();
   const eventLoop = new EventLoopMonitor();
   const models = new ModelRegistry(config, { log, metrics });
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-data-'));
+  const entry = pathToFileURL(resolve('dist/jobs/embedded/thread.js'));
+  const store = await EmbeddedStore.open({ folder, limits: LIMITS, log, entry });
+  const jobs = new Jobs(store, config, [], { log, metrics });
   const app = await createApp({
     config,
     models,
@@ -27,8 +38,13 @@ async function allRoutes(): Promise<{ method: string; url: string; isPublic: boo
     metrics,
     lifecycle: new Lifecycle(),
     eventLoop,
+    tenants: new Map(),
+    jobs,
+    role: 'server',
   });
   eventLoop.stop();
+  await jobs.close();
+  rmSync(folder, { recursive: true });
   const routes = app
     .printRoutes({ commonPrefix: false, includeHooks: false })
     .split('\n')

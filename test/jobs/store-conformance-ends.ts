@@ -126,7 +126,7 @@ export function describeStoreEnds(name: string, createHarness: () => Promise<Sto
         expect(again?.problem).toBeUndefined();
         const manual = new ManualConsumer(store);
         const claim = await manual.claimed(0);
-        expect(Buffer.from(claim.images[0] ?? []).toString()).toBe('an image');
+        expect(Buffer.from(await claim.image(0)).toString()).toBe('an image');
         await manual.settle(0);
         await inState(store, job.id, 'completed');
         await manual.consumer.close();
@@ -138,7 +138,7 @@ export function describeStoreEnds(name: string, createHarness: () => Promise<Sto
         const job = newJob();
         await store.submit(job);
         const manual = new ManualConsumer(store);
-        const retry = { kind: 'retry', problem: PROBLEM, delayMs: 10 } as const;
+        const retry = { kind: 'retry', problem: PROBLEM, delayMs: 10.5 } as const;
         await manual.settle(0, { ...retry, isBlamed: false });
         expect((await manual.claimed(1)).job).toMatchObject({ tries: 0, problem: PROBLEM });
         await manual.settle(1, { ...retry, isBlamed: true });

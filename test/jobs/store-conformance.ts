@@ -143,7 +143,8 @@ export function describeStore(name: string, createHarness: () => Promise<StoreHa
         store.onChange((id) => hints.push(id));
         const { record } = await store.submit(job);
         const claim = await manual.claimed(0);
-        expect(claim.images.map((image) => Buffer.from(image))).toEqual(images);
+        const stored = await Promise.all(images.map((_, at) => claim.image(at)));
+        expect(stored.map((image) => Buffer.from(image))).toEqual(images);
         const running = await inState(store, job.id, 'running');
         expect(running.version).toBeGreaterThan(record.version);
         expect(running.startedAt).toBeGreaterThanOrEqual(job.createdAt);

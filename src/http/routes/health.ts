@@ -1,14 +1,21 @@
 import type { FastifyInstance } from 'fastify';
 import { ShoalError } from '../../errors.js';
+import type { Jobs } from '../../jobs/jobs.js';
 import type { ModelRegistry } from '../../models/registry.js';
 import { VERSION } from '../../version.js';
 import type { Lifecycle } from '../lifecycle.js';
-import { HealthResponse, StatusResponse } from '../schemas.js';
+import { HealthResponse, ReadyQuery, StatusResponse } from '../schemas.js';
+
+interface HealthDependencies {
+  readonly models: ModelRegistry;
+  readonly lifecycle: Lifecycle;
+  readonly jobs: Jobs | undefined;
+}
 
 /** For people (`/health`) and for orchestrators (`/livez`, `/readyz`). */
 export function healthRoutes(
   app: FastifyInstance,
-  { models, lifecycle }: { models: ModelRegistry; lifecycle: Lifecycle },
+  { models, lifecycle, jobs }: HealthDependencies,
 ): void {
   const config = { isPublic: true };
   const startedAt = performance.now();
@@ -25,7 +32,10 @@ export function healthRoutes(
     handler: async (_request, reply) => {
       const status = statusOf(models, lifecycle);
       void reply.code(status === 'ok' ? 200 : 503);
-      return describe(status, models, performance.now() - startedAt);
+      return {
+        ...describe(status, models, performance.now() - startedAt),
+        ...(jobs !== undefined && { jobs: describeJobs(jobs) }),
+      };
     },
   });
   app.route({
@@ -39,13 +49,35 @@ export function healthRoutes(
     method: 'GET',
     url: '/readyz',
     config,
-    schema: { tags: ['health'], summary: 'Requests are taken', response: { 200: StatusResponse } },
-    handler: () => {
+    schema: {
+      tags: ['health'],
+      summary: 'Requests and jobs are taken and move',
+      querystring: ReadyQuery,
+      response: { 200: StatusResponse },
+    },
+    handler: (request) => {
       if (lifecycle.isDraining) throw new ShoalError('not_ready', 'The server is shutting down.');
       if (!models.canServe) throw new ShoalError('not_ready', 'No engine is ready.');
+      const { only } = request.query as { only?: 'predict' };
+      const trouble = only === 'predict' ? undefined : jobs?.monitor.trouble;
+      if (trouble !== undefined) throw new ShoalError('not_ready', trouble);
       return { status: 'ok' };
     },
   });
+}
+
+function describeJobs({ store, monitor, isWorker }: Jobs): NonNullable<HealthResponse['jobs']> {
+  const { trouble, stats, oldestWaitingMs } = monitor;
+  return {
+    store: store.kind,
+    status: trouble === undefined ? 'ok' : 'unavailable',
+    ...(trouble !== undefined && { detail: trouble }),
+    worker: isWorker,
+    queued: stats?.jobs.queued ?? 0,
+    running: stats?.jobs.running ?? 0,
+    oldest_waiting_s: Math.round(oldestWaitingMs / 100) / 10,
+    webhooks_pending: stats?.webhooksPending ?? 0,
+  };
 }
 
 function statusOf(models: ModelRegistry, lifecycle: Lifecycle): HealthResponse['status'] {

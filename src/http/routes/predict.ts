@@ -1,14 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ByteBudget } from '../../admission/byte-budget.js';
 import type { Config } from '../../config/schema.js';
-import { ShoalError } from '../../errors.js';
 import { inspectPieces } from '../../image/inspect.js';
 import { checkImageLimits } from '../../image/limits.js';
 import type { ModelRegistry } from '../../models/registry.js';
 import { parseContentType } from '../content-type.js';
 import { giveBackImageBuffer } from '../image-pool.js';
 import { maxBodyBytes, readPredictInput } from '../predict-input.js';
-import { ClientGoneError, receiveBody } from '../receive-body.js';
+import { ClientGoneError } from '../receive-body.js';
 import { ModelParams, PredictResponse } from '../schemas.js';
 import { readVisitor, watchRequest } from '../wishes.js';
 
@@ -33,7 +32,7 @@ export function predictRoutes(app: FastifyInstance, dependencies: PredictDepende
     const model = models.get((request.params as { name?: string }).name);
     context.model = model;
     context.form = parseContentType(headers['content-type']);
-    const maxBytes = maxBodyBytes(context.form, config.max_image_bytes);
+    context.maxBodyBytes = maxBodyBytes(context.form, config.max_image_bytes);
     const bytes = Number(headers['content-length'] ?? 0);
     const visitor = readVisitor(
       request.raw,
@@ -44,7 +43,7 @@ export function predictRoutes(app: FastifyInstance, dependencies: PredictDepende
     );
     context.visitor = { ...visitor, isExpected: model.gate.redeem(visitor.id) };
     // One that is too large is told so when its body would be read.
-    if (bytes > maxBytes) return;
+    if (bytes > context.maxBodyBytes) return;
     model.gate.check(context.visitor);
     tenant.enter();
     context.isInWork = true;
@@ -95,16 +94,6 @@ export function predictRoutes(app: FastifyInstance, dependencies: PredictDepende
     // As text, since V8's own serializer is faster here than one generated from the schema.
     return `${JSON.stringify(body)}\n`;
   }
-
-  app.addContentTypeParser('*', (request, payload, done) => {
-    const { form, reservation } = request.context;
-    if (form === undefined) {
-      done(new ShoalError('unsupported_content_type', 'No body is taken here.'));
-    } else {
-      const maxBytes = maxBodyBytes(form, config.max_image_bytes);
-      receiveBody(payload, { maxBytes, reservation }, done);
-    }
-  });
 
   const options = {
     onRequest: (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {

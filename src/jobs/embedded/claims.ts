@@ -10,7 +10,6 @@ export interface TakenJob {
   readonly job: JobRecord;
   /** Must come back with whatever is said about the job. */
   readonly token: number;
-  readonly images: readonly Uint8Array[];
 }
 
 export interface Taken {
@@ -40,12 +39,7 @@ export function take(table: JobTable, model: string, count: number, now: number)
     );
     table.noteChange(seq);
     const taken = database.get(`select ${RECORD_COLUMNS} from jobs where seq = ?`, seq) as Row;
-    const images = database.all('select bytes from images where job = ? order by place', seq);
-    return {
-      job: toRecord(taken),
-      token: taken['token'] as number,
-      images: images.map((image) => image['bytes'] as Uint8Array),
-    };
+    return { job: toRecord(taken), token: taken['token'] as number };
   });
   return { jobs, nextAt: nextReadyAt(table, model, now) };
 }
@@ -57,6 +51,15 @@ function nextReadyAt(table: JobTable, model: string, now: number): number | unde
     now,
   );
   return (next?.['at'] as number | null) ?? undefined;
+}
+
+export function image(table: JobTable, id: string, at: number): Uint8Array | undefined {
+  const row = table.database.get(
+    `select images.bytes from images join jobs on jobs.seq = images.job where jobs.id = ? and place = ?`,
+    id,
+    at,
+  );
+  return row?.['bytes'] as Uint8Array | undefined;
 }
 
 export interface Hold {
@@ -99,7 +102,7 @@ export function settle(table: JobTable, hold: Hold, verdict: Verdict, now: numbe
     }
     case 'retry': {
       const { problem, delayMs, isBlamed } = verdict;
-      table.requeue(row, now + delayMs, { problem, tries: isBlamed ? 1 : 0 });
+      table.requeue(row, now + Math.round(delayMs), { problem, tries: isBlamed ? 1 : 0 });
       break;
     }
     case 'released':

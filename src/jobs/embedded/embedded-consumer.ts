@@ -1,4 +1,5 @@
 import { Cancellation } from '../../cancellation.js';
+import { ShoalError } from '../../errors.js';
 import type { Claim, Consumer, ConsumerOptions, Verdict } from '../job-store.js';
 import type { Hold, TakenJob } from './claims.js';
 import type { Change } from './job-table.js';
@@ -17,6 +18,7 @@ export class EmbeddedConsumer implements Consumer {
   readonly #slots: Slots<TakenJob>;
   readonly #held = new Map<string, { readonly hold: Hold; readonly cancellation: Cancellation }>();
   readonly #renewal: NodeJS.Timeout;
+  #isClosing = false;
 
   constructor(
     link: () => ThreadLink,
@@ -61,18 +63,24 @@ export class EmbeddedConsumer implements Consumer {
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true;
     await this.#slots.close();
     clearInterval(this.#renewal);
   }
 
-  async #run({ job, token, images }: TakenJob): Promise<void> {
+  async #run({ job, token }: TakenJob): Promise<void> {
     const hold = { id: job.id, token };
     const cancellation = new Cancellation();
     this.#held.set(job.id, { hold, cancellation });
     let reportedAt = 0;
     const claim: Claim = {
       job,
-      images,
+      image: async (at) => {
+        const bytes = await this.#link().ask('image', job.id, at);
+        // It went with the job, which somebody has removed.
+        if (bytes === undefined) throw new ShoalError('job_not_found', 'The job is gone.');
+        return bytes;
+      },
       cancellation,
       progress: (done) => {
         const now = performance.now();
@@ -98,6 +106,8 @@ export class EmbeddedConsumer implements Consumer {
         await this.#link().ask('settle', hold, verdict);
         return;
       } catch {
+        // Unwritten, it is run once more, after its lease or the next start.
+        if (this.#isClosing) return;
         await new Promise((resolve) => setTimeout(resolve, REWRITE_MS));
         if (cancellation.reason !== undefined) return;
       }

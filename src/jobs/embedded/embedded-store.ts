@@ -146,10 +146,10 @@ export class EmbeddedStore implements JobStore {
       onChanges: (changes) => {
         for (const change of changes) this.#noteChange(change);
       },
-      onHealth: (isUp, detail) => {
+      onHealth: ({ isUp, detail, cause }) => {
         this.status = { isUp, detail };
         if (isUp) this.#options.log.info('jobs can be written again');
-        else this.#options.log.error({ detail }, 'jobs cannot be written');
+        else this.#options.log.error({ cause }, 'jobs cannot be written');
       },
       onDeath: () => {
         if (!this.#isClosing) this.#restart();

@@ -74,6 +74,10 @@ export class Operations {
     return claims.take(this.#table, model, count, Date.now());
   }
 
+  image(id: string, at: number): Uint8Array | undefined {
+    return claims.image(this.#table, id, at);
+  }
+
   renew(holds: readonly Hold[]): void {
     claims.renew(this.#table, holds, Date.now());
   }

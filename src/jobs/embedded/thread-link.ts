@@ -11,7 +11,7 @@ interface Pending {
 
 export interface ThreadEvents {
   onChanges(changes: readonly Change[]): void;
-  onHealth(isUp: boolean, detail: string): void;
+  onHealth(health: Extract<StoreMessage, { kind: 'health' }>): void;
   /** It ended by itself; nothing can be asked any more. */
   onDeath(): void;
 }
@@ -46,7 +46,7 @@ export class ThreadLink {
             events.onChanges(message.changes);
             break;
           case 'health':
-            events.onHealth(message.isUp, message.detail);
+            events.onHealth(message);
             break;
           case 'answer':
             this.#take(message.seq)?.resolve(message.value);

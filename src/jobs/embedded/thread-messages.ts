@@ -33,4 +33,10 @@ export type StoreMessage =
     }
   | { readonly kind: 'changes'; readonly changes: readonly Change[] }
   /** Whether jobs can be written. */
-  | { readonly kind: 'health'; readonly isUp: boolean; readonly detail: string };
+  | {
+      readonly kind: 'health';
+      readonly isUp: boolean;
+      readonly detail: string;
+      /** What the disk said, for the log. */
+      readonly cause: string;
+    };

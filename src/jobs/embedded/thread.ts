@@ -48,9 +48,9 @@ class StoreThread {
         this.#send({ kind: 'answer', seq, value: outcome.value });
         continue;
       }
-      const { code, message, cause, retryAfterSeconds } = storeError(outcome?.error);
-      const reason = cause instanceof Error ? cause.message : '';
-      this.#send({ kind: 'error', seq, code, message, cause: reason, retryAfterSeconds });
+      const { code, message, retryAfterSeconds } = storeError(outcome?.error);
+      const cause = causeOf(outcome?.error);
+      this.#send({ kind: 'error', seq, code, message, cause, retryAfterSeconds });
     }
   }
 
@@ -131,7 +131,8 @@ class StoreThread {
     const isUp = error === undefined || storeError(error).code !== 'store_unavailable';
     if (isUp === this.#isUp) return;
     this.#isUp = isUp;
-    this.#send({ kind: 'health', isUp, detail: isUp ? '' : storeError(error).message });
+    const detail = isUp ? '' : storeError(error).message;
+    this.#send({ kind: 'health', isUp, detail, cause: causeOf(error) });
   }
 
   #tellChanges(): void {
@@ -140,10 +141,21 @@ class StoreThread {
   }
 }
 
+function causeOf(error: unknown): string {
+  return error instanceof Error ? error.message : '';
+}
+
+/** Images are given away, not copied. */
+function ownedBytes(message: StoreMessage): ArrayBuffer[] {
+  const value = message.kind === 'answer' ? message.value : undefined;
+  if (!(value instanceof Uint8Array) || value.byteLength !== value.buffer.byteLength) return [];
+  return [value.buffer as ArrayBuffer];
+}
+
 if (!isMainThread && parentPort !== null) {
   const port = parentPort;
   const send = (message: StoreMessage): void => {
-    port.postMessage(message);
+    port.postMessage(message, ownedBytes(message));
   };
   try {
     const thread = new StoreThread(workerData as ThreadConfig, send);
