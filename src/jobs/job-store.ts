@@ -77,7 +77,16 @@ export interface Delivery {
 
 export type DeliveryVerdict =
   | { readonly kind: 'delivered' }
-  | { readonly kind: 'retry'; readonly delayMs: number; readonly reason: string }
+  /**
+   * Not before `delayMs`. Unless `isCounted` it was not tried at all, its receiver has enough to
+   * do: the attempts and the reason that are on record stay as they are.
+   */
+  | {
+      readonly kind: 'retry';
+      readonly delayMs: number;
+      readonly reason: string;
+      readonly isCounted: boolean;
+    }
   | { readonly kind: 'abandoned'; readonly reason: string }
   /** As if it had not been tried: this process stops. */
   | { readonly kind: 'released' };
