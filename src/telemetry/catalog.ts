@@ -146,6 +146,11 @@ export const METRICS = {
     help: 'Bytes of all requests that are being received or answered.',
     labels: [],
   },
+  shoal_webhook_deliveries_total: {
+    type: 'counter',
+    help: 'Attempts to deliver a webhook by what became of them: delivered, retried or abandoned.',
+    labels: ['outcome'],
+  },
   shoal_engine_up: {
     type: 'gauge',
     help: '1 while the engine can serve.',

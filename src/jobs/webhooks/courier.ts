@@ -1,0 +1,144 @@
+import { Cancellation } from '../../cancellation.js';
+import type { Config } from '../../config/schema.js';
+import type { Telemetry } from '../../telemetry/telemetry.js';
+import type { Consumer, Delivery, DeliveryVerdict, JobStore } from '../job-store.js';
+import type { Network } from './dial.js';
+import type { FailureReason } from './failure.js';
+import { HostLimit } from './host-limit.js';
+import { type SecretSettings, secretsOf, signatureHeaders, writeMessage } from './message.js';
+import { nextDelayMs } from './schedule.js';
+import { type Outcome, send } from './send.js';
+import { parseAllow, readTarget } from './target.js';
+
+/** Attempts in work at once, at all hosts. */
+const SLOTS = 16;
+
+export type CourierSettings = SecretSettings & Pick<Config, 'webhook_allow' | 'webhook_timeout_ms'>;
+
+export interface CourierDeps extends Telemetry {
+  readonly store: Pick<JobStore, 'deliver'>;
+  readonly config: CourierSettings;
+  /** Replaced in tests only. */
+  readonly network?: Omit<Network, 'allow'>;
+}
+
+/**
+ * Tells receivers about finished jobs, until they have heard it or it has been tried for long
+ * enough. @throws ConfigError when `webhook_allow` cannot be read
+ */
+export function startCourier(deps: CourierDeps): Consumer {
+  const courier = new Courier(deps);
+  const consumer = deps.store.deliver({
+    slots: SLOTS,
+    run: (delivery) => courier.run(delivery),
+  });
+  return {
+    get active() {
+      return consumer.active;
+    },
+    get movedAt() {
+      return consumer.movedAt;
+    },
+    close() {
+      const closed = consumer.close();
+      courier.stop();
+      return closed;
+    },
+  };
+}
+
+class Courier {
+  readonly #deps: CourierDeps;
+  readonly #network: Network & { readonly timeoutMs: number };
+  readonly #hosts = new HostLimit();
+  /** Of the attempts in work; `undefined` once it has been stopped. */
+  #attempts: Set<Cancellation> | undefined = new Set();
+
+  constructor(deps: CourierDeps) {
+    this.#deps = deps;
+    const { webhook_allow, webhook_timeout_ms: timeoutMs } = deps.config;
+    this.#network = { ...deps.network, allow: parseAllow(webhook_allow), timeoutMs };
+  }
+
+  stop(): void {
+    const attempts = this.#attempts ?? [];
+    this.#attempts = undefined;
+    for (const cancellation of attempts) cancellation.cancel(new Error('the server stops'));
+  }
+
+  /** Never rejects. */
+  async run(delivery: Delivery): Promise<DeliveryVerdict> {
+    const attempts = this.#attempts;
+    if (attempts === undefined) return { kind: 'released' };
+    const host = hostOf(delivery.webhookUrl);
+    const entry = this.#hosts.enter(host);
+    if (!entry.isAdmitted) {
+      return { kind: 'retry', delayMs: entry.delayMs, reason: 'busy', isCounted: false };
+    }
+    const cancellation = new Cancellation();
+    attempts.add(cancellation);
+    try {
+      return this.#conclude(delivery, host, await this.#attempt(delivery, cancellation));
+    } catch (error) {
+      this.#deps.log.error({ job_id: delivery.job.id, err: error }, 'could not write a webhook');
+      return this.#conclude(delivery, host, { kind: 'failed', reason: 'internal' });
+    } finally {
+      attempts.delete(cancellation);
+      entry.leave();
+    }
+  }
+
+  #attempt({ job, webhookUrl }: Delivery, cancellation: Cancellation): Promise<Outcome> {
+    const secrets = secretsOf(this.#deps.config, job.owner);
+    if (secrets.length === 0) return Promise.resolve({ kind: 'failed', reason: 'no_secret' });
+    const message = writeMessage(job);
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': 'shoal',
+      ...signatureHeaders(message, secrets, Date.now()),
+    };
+    const parcel = { url: webhookUrl, headers, body: message.body };
+    return send(parcel, this.#network, cancellation);
+  }
+
+  #conclude({ job, attempt }: Delivery, host: string, outcome: Outcome): DeliveryVerdict {
+    const { log, metrics } = this.#deps;
+    const verdict = decide(attempt, outcome, Math.random());
+    if (verdict.kind === 'released') return verdict;
+    const kind = verdict.kind === 'retry' ? 'retried' : verdict.kind;
+    metrics.count('shoal_webhook_deliveries_total', { outcome: kind });
+    if (verdict.kind === 'delivered') return verdict;
+    // Not the URL: what comes after the host may be a secret between client and receiver.
+    const line = { job_id: job.id, host, attempt, reason: verdict.reason };
+    if (verdict.kind === 'abandoned') log.warn(line, 'a webhook was given up');
+    else log.debug(line, 'a webhook failed and will be tried again');
+    return verdict;
+  }
+}
+
+/** What to do after an attempt. Whoever says that it is gone for good is asked no more. */
+export function decide(attempt: number, outcome: Outcome, random: number): DeliveryVerdict {
+  switch (outcome.kind) {
+    case 'delivered':
+      return { kind: 'delivered' };
+    case 'aborted':
+      return { kind: 'released' };
+    case 'failed': {
+      const { reason, retryAfterMs } = outcome;
+      const delayMs = reason === GONE ? undefined : nextDelayMs(attempt, random, retryAfterMs);
+      if (delayMs === undefined) return { kind: 'abandoned', reason };
+      return { kind: 'retry', delayMs, reason, isCounted: true };
+    }
+  }
+}
+
+const GONE: FailureReason = 'status_410';
+
+/** For limits and log lines. */
+function hostOf(url: string): string {
+  try {
+    return readTarget(url).host;
+  } catch {
+    return '';
+  }
+}
