@@ -106,7 +106,8 @@ export function describeStoreLasting(
         await store.submit(newJob());
         const { consumer } = consumeAll(store);
         const courier = deliver([
-          { kind: 'retry', delayMs: 10, reason: 'status 500' },
+          { kind: 'retry', delayMs: 10, reason: 'status 500', isCounted: true },
+          { kind: 'retry', delayMs: 10, reason: 'busy', isCounted: false },
           { kind: 'delivered' },
         ]);
         await until(async () => (await store.get(job.id))?.webhook?.state === 'delivered');
@@ -114,6 +115,8 @@ export function describeStoreLasting(
         await consumer.close();
         expect(courier.seen).toMatchObject([
           { attempt: 1, webhookUrl, job: { id: job.id, state: 'completed', results: [{}] } },
+          { attempt: 2, job: { webhook: { reason: 'status 500', attempts: 1 } } },
+          // What was only put off does not count.
           { attempt: 2, job: { webhook: { reason: 'status 500', attempts: 1 } } },
         ]);
         expect((await store.get(job.id))?.webhook?.attempts).toBe(2);

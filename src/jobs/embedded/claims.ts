@@ -189,6 +189,12 @@ export function settleDelivery(
   if (row?.['finished_at'] !== finishedAt || row?.['webhook_state'] !== 'pending') return;
   if (verdict.kind === 'released') return;
   const seq = row['seq'] as number;
+  if (verdict.kind === 'retry' && !verdict.isCounted) {
+    // Only put off: there is nothing that a reader could see.
+    const dueAt = now + verdict.delayMs;
+    table.database.run('update jobs set webhook_due_at = ? where seq = ?', dueAt, seq);
+    return;
+  }
   const state = { delivered: 'delivered', retry: 'pending', abandoned: 'failed' }[verdict.kind];
   table.database.run(
     `update jobs set webhook_state = ?, webhook_attempts = webhook_attempts + ?,
