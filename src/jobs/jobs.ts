@@ -5,8 +5,9 @@ import type { ModelRegistry } from '../models/registry.js';
 import type { Telemetry } from '../telemetry/telemetry.js';
 import { JobMonitor } from './job-monitor.js';
 import { JobRunner } from './job-runner.js';
-import type { JobStore } from './job-store.js';
+import type { Consumer, JobStore } from './job-store.js';
 import { JobWatchers } from './watchers.js';
+import { startCourier } from './webhooks/courier.js';
 
 /** What a job that runs when the server is told to stop may still take. */
 const CLOSE_GRACE_MS = 2000;
@@ -21,6 +22,7 @@ export class Jobs {
   readonly #tenants: ReadonlyMap<string, Tenant>;
   readonly #others = new Map<string, Tenant>();
   #runners: JobRunner[] = [];
+  #courier: Consumer | undefined;
 
   /** @param tenants those who have keys here, whose jobs get their share of the engine */
   constructor(store: JobStore, config: Config, tenants: Iterable<Tenant>, telemetry: Telemetry) {
@@ -47,6 +49,11 @@ export class Jobs {
       tenantOf: (owner: string) => this.#tenantOf(owner),
     };
     this.#runners = models.all.map((model) => new JobRunner(model, options, this.#telemetry));
+    this.#courier = startCourier({
+      store: this.store,
+      config: this.#config,
+      ...this.#telemetry,
+    });
     void this.monitor.refresh();
   }
 
@@ -54,7 +61,7 @@ export class Jobs {
   async stopWork(graceMs: number): Promise<void> {
     this.watchers.close();
     const ms = Math.min(graceMs, CLOSE_GRACE_MS);
-    await Promise.all(this.#runners.map((runner) => runner.close(ms)));
+    await Promise.all([...this.#runners.map((runner) => runner.close(ms)), this.#courier?.close()]);
   }
 
   async close(): Promise<void> {

@@ -8,6 +8,7 @@ import { FINAL_STATES, isFinal, JOB_ID, type JobRecord, newJobId } from '../../j
 import type { NewJob } from '../../jobs/job-store.js';
 import { viewJob } from '../../jobs/job-view.js';
 import type { Jobs } from '../../jobs/jobs.js';
+import { webhookPolicy } from '../../jobs/webhooks/policy.js';
 import type { ModelRegistry } from '../../models/registry.js';
 import type { Metrics } from '../../telemetry/metrics.js';
 import { parseContentType } from '../content-type.js';
@@ -36,6 +37,7 @@ interface JobDependencies {
 export function jobRoutes(app: FastifyInstance, dependencies: JobDependencies): void {
   const { config, models, budget, jobs, metrics } = dependencies;
   const { store, watchers } = jobs;
+  const webhooks = webhookPolicy(config);
   const inputLimits = {
     maxImageBytes: config.max_image_bytes,
     maxImages: config.max_job_images,
@@ -93,6 +95,7 @@ export function jobRoutes(app: FastifyInstance, dependencies: JobDependencies): 
     const { images, options } = input;
     const tenant = tenantOf(request);
     const model = models.get(options.model);
+    if (options.webhook_url !== undefined) webhooks.check(options.webhook_url, tenant.owner);
     const key = readIdempotencyKey(request.headers['idempotency-key']);
     const now = Date.now();
     return {

@@ -191,7 +191,7 @@ export function settleDelivery(
   const seq = row['seq'] as number;
   if (verdict.kind === 'retry' && !verdict.isCounted) {
     // Only put off: there is nothing that a reader could see.
-    const dueAt = now + verdict.delayMs;
+    const dueAt = now + Math.round(verdict.delayMs);
     table.database.run('update jobs set webhook_due_at = ? where seq = ?', dueAt, seq);
     return;
   }
@@ -202,7 +202,7 @@ export function settleDelivery(
     state,
     1,
     verdict.kind === 'delivered' ? null : verdict.reason,
-    verdict.kind === 'retry' ? now + verdict.delayMs : null,
+    verdict.kind === 'retry' ? now + Math.round(verdict.delayMs) : null,
     seq,
   );
   table.noteChange(seq);

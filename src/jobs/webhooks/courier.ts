@@ -1,6 +1,7 @@
 import { Cancellation } from '../../cancellation.js';
 import type { Config } from '../../config/schema.js';
 import type { Telemetry } from '../../telemetry/telemetry.js';
+import { failpoint } from '../failpoint.js';
 import type { Consumer, Delivery, DeliveryVerdict, JobStore } from '../job-store.js';
 import type { Network } from './dial.js';
 import type { FailureReason } from './failure.js';
@@ -78,9 +79,11 @@ class Courier {
     const cancellation = new Cancellation();
     attempts.add(cancellation);
     try {
-      return this.#conclude(delivery, host, await this.#attempt(delivery, cancellation));
+      const outcome = await this.#attempt(delivery, cancellation);
+      failpoint('webhook.sent');
+      return this.#conclude(delivery, host, outcome);
     } catch (error) {
-      this.#deps.log.error({ job_id: delivery.job.id, err: error }, 'could not write a webhook');
+      this.#deps.log.error({ job: delivery.job.id, err: error }, 'could not write a webhook');
       return this.#conclude(delivery, host, { kind: 'failed', reason: 'internal' });
     } finally {
       attempts.delete(cancellation);
@@ -109,7 +112,7 @@ class Courier {
     metrics.count('shoal_webhook_deliveries_total', { outcome: kind });
     if (verdict.kind === 'delivered') return verdict;
     // Not the URL: what comes after the host may be a secret between client and receiver.
-    const line = { job_id: job.id, host, attempt, reason: verdict.reason };
+    const line = { job: job.id, host, attempt, reason: verdict.reason };
     if (verdict.kind === 'abandoned') log.warn(line, 'a webhook was given up');
     else log.debug(line, 'a webhook failed and will be tried again');
     return verdict;
