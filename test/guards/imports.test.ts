@@ -38,7 +38,7 @@ describe('imports', () => {
     'engine-process': [],
     models: ['http', 'jobs', 'cli', 'server'],
     jobs: ['http', 'cli', 'server'],
-    admission: ['http', 'jobs', 'models'],
+    admission: ['http', 'jobs', 'models', 'server'],
     image: ['http', 'jobs', 'engine', 'engine-process'],
     heads: ['http', 'jobs', 'engine', 'engine-process', 'models', 'index'],
   };
