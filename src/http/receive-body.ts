@@ -14,9 +14,13 @@ export class ClientGoneError extends Error {
 
 /** Bodies are taken by the routes that have said so, and how much of it. */
 export function receiveBodies(app: FastifyInstance): void {
-  app.addContentTypeParser('*', ({ context }, payload, done) => {
+  app.addContentTypeParser('*', ({ context, is404 }, payload, done) => {
     const { maxBodyBytes: maxBytes, reservation } = context;
-    if (maxBytes === undefined) {
+    if (is404) {
+      // It is told that there is no such route, whatever it sends.
+      payload.resume();
+      done(null);
+    } else if (maxBytes === undefined) {
       done(new ShoalError('unsupported_content_type', 'No body is taken here.'));
     } else {
       receiveBody(payload, { maxBytes, reservation }, done);
