@@ -5,6 +5,7 @@ import type { ServedModel } from '../models/served-model.js';
 import { type Profile, type SplitProfile, throughput } from '../planning/profile.js';
 import type { ShoalServer } from '../server.js';
 import { VERSION } from '../version.js';
+import { count } from './words.js';
 
 const EXAMPLE = fileURLToPath(new URL('../../examples/coffee.jpg', import.meta.url));
 
@@ -62,10 +63,6 @@ function describe({ name, plan, engine, settings }: ServedModel): string {
     `${name} on ${engine.provider ?? 'none'}: ${count(plan.sessions, 'session')} of ` +
     `${count(plan.threads, 'thread')}${wide}, up to ${count(plan.maxBatch, 'image')} at a time${window}`
   );
-}
-
-function count(number: number, thing: string): string {
-  return `${String(number)} ${thing}${number === 1 ? '' : 's'}`;
 }
 
 function tryLine({ url, needsKey }: ShoalServer): string {

@@ -4,7 +4,15 @@ import { DEFAULT_MAX_SOCKETS, DEFAULT_SEED } from '../load/open-loop.js';
 import { DEFAULT_TIMEOUT_MS } from '../load/options.js';
 import type { Form } from '../load/prepared-request.js';
 import type { Arrivals } from '../load/schedule.js';
-import { choice, integer, number, usageError } from './arguments.js';
+import {
+  choice,
+  DEFAULT_URL,
+  integer,
+  number,
+  sendableKey,
+  serverUrl,
+  usageError,
+} from './arguments.js';
 
 export interface BenchArgs {
   /** With the path of the route. */
@@ -66,7 +74,7 @@ export function parseBenchArgs(args: string[]): BenchArgs | 'help' {
   }
   const defaultSeconds = rates.length > 0 ? SECONDS : SEARCH_SECONDS;
   return {
-    url: routeOf(positionals[0] ?? 'http://127.0.0.1:8000', values.model),
+    url: routeOf(positionals[0] ?? DEFAULT_URL, values.model),
     rates: rates.map((rate) =>
       number(values.rate === undefined ? 'rates' : 'rate', rate, 0.01, MAX_RATE),
     ),
@@ -79,7 +87,7 @@ export function parseBenchArgs(args: string[]): BenchArgs | 'help' {
     seed: integer('seed', values.seed, 0, 2 ** 32 - 1),
     images: values.image ?? [],
     form: choice('form', values.form, ['json', 'raw']),
-    apiKey: keyOf(values['api-key']),
+    apiKey: sendableKey(values['api-key']),
     json: values.json,
   };
 }
@@ -95,21 +103,10 @@ function parse(args: string[]) {
 }
 
 function routeOf(text: string, model: string | undefined): URL {
-  const full = text.includes('://') ? text : `http://${text}`;
-  if (!URL.canParse(full) || !/^https?:/i.test(full)) {
-    throw new ConfigError(`"${text}" is not a URL such as http://127.0.0.1:8000`);
-  }
-  const url = new URL(full);
+  const url = serverUrl(text);
   // A whole route may be given, or where the server listens, which may be below a path of a proxy.
   if (url.pathname.endsWith('/predict') && model === undefined) return url;
   const route = model === undefined ? 'predict' : `models/${encodeURIComponent(model)}/predict`;
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/${route}`;
   return url;
-}
-
-function keyOf(text: string | undefined): string | undefined {
-  if (text !== undefined && !/^[\x21-\x7e]+$/.test(text)) {
-    throw new ConfigError('--api-key has characters that cannot be sent');
-  }
-  return text;
 }

@@ -1,5 +1,6 @@
 import type { Form } from '../load/prepared-request.js';
 import { locate, type Target } from '../load/target.js';
+import { detailOf, reasonOf } from './answers.js';
 
 interface Trial {
   readonly url: URL;
@@ -38,22 +39,4 @@ function ask({ url, image, form, apiKey }: Trial): Promise<Response> {
     body: body as string,
     signal: AbortSignal.timeout(PATIENCE_MS),
   });
-}
-
-/** Problems say what to do in `detail`; other servers get their first words quoted. */
-function detailOf(text: string): string {
-  try {
-    const { detail } = JSON.parse(text) as { detail?: unknown };
-    if (typeof detail === 'string') return detail.replace(/\.$/, '');
-  } catch {
-    // Not JSON.
-  }
-  return text.trim().slice(0, 100).replaceAll(/\s+/g, ' ') || 'no reason given';
-}
-
-function reasonOf(error: unknown): string {
-  const { cause, code, message } = error as NodeJS.ErrnoException;
-  if (cause instanceof Error) return reasonOf(cause);
-  // Where a name has several addresses, there is an error for each and no message.
-  return code ?? message;
 }

@@ -1,8 +1,15 @@
+/** What is needed of standard error. */
+export interface Screen {
+  readonly isTTY: boolean;
+  readonly columns: number;
+  write(text: string): unknown;
+}
+
 /** A line that is redrawn where a person looks on, and left out where a file collects the output. */
 export class ProgressLine {
-  readonly #out: NodeJS.WriteStream;
+  readonly #out: Screen;
 
-  constructor(out: NodeJS.WriteStream) {
+  constructor(out: Screen) {
     this.#out = out;
   }
 
