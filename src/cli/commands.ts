@@ -2,6 +2,7 @@ import { ConfigError } from '../config/load.js';
 import { VERSION } from '../version.js';
 import { bench } from './bench.js';
 import { generalHelp } from './help.js';
+import { jobs } from './jobs/command.js';
 import { serve, work } from './serve.js';
 import { tune } from './tune.js';
 
@@ -10,6 +11,7 @@ const COMMANDS: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   worker: work,
   bench,
   tune,
+  jobs,
 };
 
 /** Runs one command. What goes wrong is one line and a non-zero exit code. */

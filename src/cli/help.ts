@@ -8,6 +8,7 @@ Commands:
   worker [model]  run jobs from a queue that is shared over Redis, without an API
   bench [url]     measure a running server at given rates, or find its capacity
   tune [model]    search the best plan for a model on this machine
+  jobs <what>     submit images to be answered later, and look after such jobs
 
   shoal <command> --help says more.   shoal --version prints the version.`;
 }
