@@ -42,48 +42,44 @@ export class JobsClient {
   }
 
   /** A form, because a `webhook_url` in a query would be in the logs of every proxy. */
-  async submit({ fields, images, idempotencyKey }: JobForm): Promise<{
-    job: JobView;
-    isNew: boolean;
-  }> {
+  async submit({ fields, images, idempotencyKey }: JobForm): Promise<JobView> {
     const body = new FormData();
     for (const [name, value] of Object.entries(fields)) body.append(name, value);
     for (const image of images) body.append('image', new Blob([image]));
     const headers = { 'idempotency-key': idempotencyKey };
-    const { status, value } = await this.#ask('jobs', { method: 'POST', headers, body });
-    return { job: this.#job(value), isNew: status === 202 };
+    return this.#job(await this.#ask('jobs', { method: 'POST', headers, body }));
   }
 
   /** @param waitSeconds how long the server may wait for the end of the job */
   async get(id: string, waitSeconds = 0): Promise<JobView> {
     const query = waitSeconds > 0 ? { wait: String(waitSeconds) } : {};
-    const { value } = await this.#ask(`jobs/${id}`, { query, waitMs: waitSeconds * 1000 });
-    return this.#job(value);
+    return this.#job(await this.#ask(`jobs/${id}`, { query, waitMs: waitSeconds * 1000 }));
   }
 
   async list(query: ListQuery): Promise<{ jobs: readonly JobView[]; cursor?: string }> {
     const { state, limit, cursor } = query;
-    const { value } = await this.#ask('jobs', { query: { state, limit: String(limit), cursor } });
-    const page = value as { jobs: readonly JobView[]; cursor?: string } | null;
+    const page = (await this.#ask('jobs', {
+      query: { state, limit: String(limit), cursor },
+    })) as { jobs: readonly JobView[]; cursor?: string } | null;
     if (!Array.isArray(page?.jobs)) throw this.#stranger();
     return page;
   }
 
   async cancel(id: string): Promise<JobView> {
-    return this.#job((await this.#ask(`jobs/${id}`, { method: 'DELETE' })).value);
+    return this.#job(await this.#ask(`jobs/${id}`, { method: 'DELETE' }));
   }
 
   async retry(id: string): Promise<JobView> {
-    return this.#job((await this.#ask(`jobs/${id}/retry`, { method: 'POST' })).value);
+    return this.#job(await this.#ask(`jobs/${id}/retry`, { method: 'POST' }));
   }
 
   async purge(states: readonly FinalState[]): Promise<number> {
     const query = { state: states.join(',') };
-    const { value } = await this.#ask('jobs', { method: 'DELETE', query });
-    return (value as { removed: number }).removed;
+    const answer = (await this.#ask('jobs', { method: 'DELETE', query })) as { removed: number };
+    return answer.removed;
   }
 
-  async #ask(path: string, request: Request): Promise<{ status: number; value: unknown }> {
+  async #ask(path: string, request: Request): Promise<unknown> {
     const { url, apiKey, timeoutMs } = this.#connection;
     const { method = 'GET', query = {}, headers = {}, body, waitMs = 0 } = request;
     const target = new URL(url);
@@ -105,7 +101,7 @@ export class JobsClient {
     const retryAfterMs = parseRetryAfter(answer.headers.get('retry-after'), Date.now());
     if (!answer.ok) throw new Refusal(answer.status, text, retryAfterMs);
     try {
-      return { status: answer.status, value: JSON.parse(text) as unknown };
+      return JSON.parse(text) as unknown;
     } catch {
       throw this.#stranger();
     }

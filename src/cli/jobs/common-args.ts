@@ -16,14 +16,23 @@ const COMMON = {
 
 const MAX_SECONDS = 86_400;
 
-// The result's type follows from the options.
-// eslint-disable-next-line @typescript-eslint/explicit-function-return-type
-export function parseFor<T extends Options>(command: string, options: T, args: string[]) {
-  const all = { ...COMMON, ...options };
+interface Parsing<T extends Options> {
+  args: string[];
+  allowPositionals: true;
+  options: typeof COMMON & T;
+}
+
+/** What it gives follows from the options. */
+export function parseFor<T extends Options>(
+  command: string,
+  own: T,
+  args: string[],
+): ReturnType<typeof parseArgs<Parsing<T>>> {
+  const options = { ...COMMON, ...own };
   try {
-    return parseArgs({ args, allowPositionals: true, options: all });
+    return parseArgs<Parsing<T>>({ args, allowPositionals: true, options });
   } catch (error) {
-    throw usageError(error as Error, Object.keys(all), `shoal jobs ${command}`);
+    throw usageError(error as Error, Object.keys(options), `shoal jobs ${command}`);
   }
 }
 

@@ -28,6 +28,19 @@ export class Refusal extends Error {
   }
 }
 
+/**
+ * The server lives, but ends this one connection again and again: a body that is too large is
+ * often answered before it was sent, and then the answer is lost.
+ */
+export class HangUp extends Error {
+  override readonly name = 'HangUp';
+  readonly problem: SeenProblem = {
+    code: 'connection_closed',
+    detail:
+      'The server closes the connection while this is sent: it may be too large, or take longer than --timeout.',
+  };
+}
+
 /** Nothing came back, or not all of it. */
 export class Silence extends Error {
   override readonly name = 'Silence';

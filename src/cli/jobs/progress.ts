@@ -24,13 +24,14 @@ export class SubmitProgress {
   readonly #isWaiting: boolean;
   readonly #timer: NodeJS.Timeout;
   readonly #noted = new Map<string, number>();
-  #marks: readonly Mark[] = [];
+  #marks: readonly Mark[];
   #tally: Tally;
 
   constructor(screen: Screen, clock: Clock, total: number, isWaiting: boolean) {
     this.#line = new ProgressLine(screen);
     this.#clock = clock;
     this.#isWaiting = isWaiting;
+    this.#marks = [{ at: clock.now(), reached: 0 }];
     this.#tally = { total, submitted: 0, done: 0, failed: 0, refused: 0 };
     const draw = (): void => {
       const rate = this.#rate();

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { JobView } from '../../jobs/job-view.js';
-import type { JobsClient } from './client.js';
-import { Refusal, type SeenProblem } from './failures.js';
+import type { JobForm, JobsClient } from './client.js';
+import { HangUp, Refusal, type SeenProblem, Silence } from './failures.js';
 import { persist, type Persistence } from './persist.js';
 import { type LoadedImage, submissionKey } from './submission-key.js';
 
@@ -14,6 +14,9 @@ export interface SubmitterOptions {
   readonly onRefused: (file: string, problem: SeenProblem) => Promise<void>;
 }
 
+/** Fewer could be a network that is bad, or a server that restarts. */
+const MOST_HANG_UPS = 3;
+
 /** What every other image would be told, too. */
 const ABOUT_ALL = new Set([
   'unauthorized',
@@ -24,7 +27,9 @@ const ABOUT_ALL = new Set([
   'invalid_request',
 ]);
 
-export function concernsAll({ status, problem }: Refusal): boolean {
+export function concernsAll(error: Refusal | HangUp): boolean {
+  if (error instanceof HangUp) return false;
+  const { status, problem } = error;
   return ABOUT_ALL.has(problem.code) || [401, 403, 404, 405].includes(status) || status < 400;
 }
 
@@ -51,20 +56,20 @@ export class Submitter {
   }
 
   async #send(images: readonly LoadedImage[]): Promise<void> {
-    const { client, runKey, fields, how, onJob, onRefused } = this.#options;
+    const { runKey, fields, onJob, onRefused } = this.#options;
     const form = {
       fields,
       images: images.map(({ bytes }) => bytes),
       idempotencyKey: submissionKey(runKey, fields, images),
     };
     try {
-      const { job } = await persist(() => client.submit(form), how);
+      const job = await this.#post(form);
       await onJob(
         job,
         images.map(({ file }) => file),
       );
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof Refusal || error instanceof HangUp)) throw error;
       const [image, ...others] = images;
       // A group is refused for one of its images, or because it is too large; one by one they tell.
       if (others.length > 0 && !isCertain(error)) {
@@ -73,9 +78,34 @@ export class Submitter {
       else await onRefused(image.file, error.problem);
     }
   }
+
+  #post(form: JobForm): Promise<JobView> {
+    const { client, how } = this.#options;
+    let hangUps = 0;
+    const attempt = async (): Promise<JobView> => {
+      try {
+        return await client.submit(form);
+      } catch (error) {
+        if (!(error instanceof Silence)) throw error;
+        hangUps = (await this.#isThere()) ? hangUps + 1 : 0;
+        throw hangUps < MOST_HANG_UPS ? error : new HangUp('', { cause: error });
+      }
+    };
+    return persist(attempt, how);
+  }
+
+  /** Any answer will do. */
+  async #isThere(): Promise<boolean> {
+    try {
+      await this.#options.client.list({ limit: 1 });
+      return true;
+    } catch (error) {
+      return error instanceof Refusal;
+    }
+  }
 }
 
 /** `invalid_request` may be about the number of images. */
-function isCertain(error: Refusal): boolean {
+function isCertain(error: Refusal | HangUp): boolean {
   return concernsAll(error) && error.problem.code !== 'invalid_request';
 }

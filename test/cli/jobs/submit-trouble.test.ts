@@ -48,6 +48,17 @@ describe('shoal jobs submit, when something goes wrong', () => {
     },
   );
 
+  it('reports an image that the server hangs up on, and goes on with the rest', async () => {
+    server.faults['POST /jobs'] = ['dropped', 'dropped', 'dropped'];
+    expect(await jobs.run('submit', photos('large', 'b'), '--wait', '--concurrency', '1')).toBe(1);
+    expect(jobs.lines[0]).toMatchObject({
+      file: expect.stringContaining('0.jpg') as string,
+      state: 'refused',
+      problem: { code: 'connection_closed' },
+    });
+    expect(jobs.lines[1]).toMatchObject({ state: 'completed' });
+  });
+
   it('goes on where it was with the same --resume-key, and only then', async () => {
     const folder = photos('a', 'a', 'c');
     await jobs.run('submit', folder, '--resume-key', 'night-1');
