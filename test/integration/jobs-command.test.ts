@@ -154,6 +154,30 @@ describe('shoal jobs with a server', () => {
   });
 });
 
+describe('shoal jobs submit --wait', () => {
+  it('outlives the server that it talks to', async () => {
+    const data = { SHOAL_DATA_DIR: folderOf({}) };
+    const models = stubModels({ one: {} });
+    const first = await TestServer.start([models, '--no-worker'], data);
+    const folder = await picturesOf([1, 2, 3, 4, 5, 6]);
+    const child = runCli(['jobs', 'submit', folder, '--wait', '--url', first.url]);
+    let [stdout, stderr] = ['', ''];
+    child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+    child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+    const closed = once(child, 'close');
+    await until(async () => (await first.json<{ jobs: unknown[] }>('/jobs')).jobs.length === 6);
+    await first.stop();
+    // Nothing listens until it has been noticed.
+    await until(() => stderr.includes('next try in'));
+    const second = await TestServer.start([models, '--port', String(first.port)], data);
+    expect((await closed)[0], stderr).toBe(0);
+    await second.stop();
+    const lines = linesOf<ResultLine>(stdout);
+    expect(new Set(lines.map(({ file }) => file)).size).toBe(6);
+    expect(lines.map(({ state }) => state)).toEqual(Array(6).fill('completed'));
+  });
+});
+
 describe('shoal jobs as a process', () => {
   let server: JobsServer;
   beforeAll(async () => {
