@@ -44,7 +44,7 @@ export class EmbeddedStore implements JobStore {
 
   private constructor(options: EmbeddedOptions) {
     this.#options = options;
-    this.#link = this.#spawn();
+    this.#link = this.#spawn(true);
   }
 
   /** @throws ConfigError when the folder cannot be used */
@@ -140,32 +140,30 @@ export class EmbeddedStore implements JobStore {
     await this.#link.kill();
   }
 
-  #spawn(): ThreadLink {
+  #spawn(isFirst: boolean): ThreadLink {
     const { folder, limits, entry = new URL('./thread.js', import.meta.url) } = this.#options;
     const events: ThreadEvents = {
       onChanges: (changes) => {
         for (const change of changes) this.#noteChange(change);
       },
-      onHealth: ({ isUp, detail, cause }) => {
-        this.status = { isUp, detail };
-        if (isUp) this.#options.log.info('jobs can be written again');
-        else this.#options.log.error({ cause }, 'jobs cannot be written');
+      onBroken: (cause) => {
+        this.#options.log.error({ cause }, 'jobs cannot be written');
       },
       onDeath: () => {
         if (!this.#isClosing) this.#restart();
       },
     };
-    return new ThreadLink(entry, { folder, limits }, events);
+    return new ThreadLink(entry, { folder, limits, isFirst }, events);
   }
 
   #restart(): void {
-    this.status = { isUp: false, detail: 'The job store is being restarted.' };
-    this.#options.log.error('the job store ended, restarting it');
+    this.status = { isUp: false, detail: 'The disk that jobs are kept on fails.' };
     setTimeout(() => {
       if (this.#isClosing) return;
-      this.#link = this.#spawn();
+      this.#link = this.#spawn(false);
       this.#link.opened().then(() => {
         this.status = { isUp: true, detail: '' };
+        this.#options.log.info('jobs can be written again');
         for (const consumer of [...this.#consumers, ...this.#couriers]) consumer.wake();
       }, this.#complain);
     }, RESTART_MS);

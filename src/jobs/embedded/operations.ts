@@ -5,7 +5,6 @@ import type {
   JobPage,
   JobQuery,
   NewJob,
-  StoreLimits,
   StoreStats,
   Submission,
   Verdict,
@@ -15,19 +14,23 @@ import type { Hold, Taken, TakenDeliveries } from './claims.js';
 import { Database } from './database.js';
 import { type Change, JobTable } from './job-table.js';
 import { migrate } from './schema.js';
+import type { ThreadConfig } from './thread-messages.js';
 import * as submissions from './submissions.js';
 
 /** What the store's thread can be asked for, by name. Every call is one transaction. */
 export class Operations {
   readonly #table: JobTable;
 
-  /** @param isFirst whether what was running is lost; not so when only the file is opened again */
-  constructor(folder: string, limits: StoreLimits, isFirst: boolean) {
+  constructor({ folder, limits, isFirst }: ThreadConfig) {
     const database = new Database(databasePath(folder));
     try {
       migrate(database);
       this.#table = new JobTable(database, limits);
-      if (isFirst) database.transaction(() => claims.recover(this.#table, Date.now()));
+      // Otherwise it was the disk that failed, and whether it works again shows when it is written.
+      database.transaction(() => {
+        if (isFirst) claims.recover(this.#table, Date.now());
+        else database.run(`update totals set jobs = jobs where state = 'queued'`);
+      });
     } catch (error) {
       database.close();
       throw error;
@@ -96,11 +99,6 @@ export class Operations {
 
   settleDelivery(job: Pick<JobRecord, 'id' | 'finishedAt'>, verdict: DeliveryVerdict): void {
     claims.settleDelivery(this.#table, job, verdict, Date.now());
-  }
-
-  /** Writes something that changes nothing. */
-  probe(): void {
-    this.database.run(`update totals set jobs = jobs where state = 'queued'`);
   }
 
   sweep(): void {

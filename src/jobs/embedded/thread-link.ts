@@ -11,7 +11,7 @@ interface Pending {
 
 export interface ThreadEvents {
   onChanges(changes: readonly Change[]): void;
-  onHealth(health: Extract<StoreMessage, { kind: 'health' }>): void;
+  onBroken(cause: string): void;
   /** It ended by itself; nothing can be asked any more. */
   onDeath(): void;
 }
@@ -45,8 +45,8 @@ export class ThreadLink {
           case 'changes':
             events.onChanges(message.changes);
             break;
-          case 'health':
-            events.onHealth(message);
+          case 'broken':
+            events.onBroken(message.cause);
             break;
           case 'answer':
             this.#take(message.seq)?.resolve(message.value);

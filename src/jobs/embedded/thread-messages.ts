@@ -7,6 +7,8 @@ import type { OperationName } from './operations.js';
 export interface ThreadConfig {
   readonly folder: string;
   readonly limits: StoreLimits;
+  /** Whether what was running is lost; not so when only the thread is a new one. */
+  readonly isFirst: boolean;
 }
 
 export interface StoreRequest {
@@ -32,11 +34,5 @@ export type StoreMessage =
       readonly retryAfterSeconds: number | undefined;
     }
   | { readonly kind: 'changes'; readonly changes: readonly Change[] }
-  /** Whether jobs can be written. */
-  | {
-      readonly kind: 'health';
-      readonly isUp: boolean;
-      readonly detail: string;
-      /** What the disk said, for the log. */
-      readonly cause: string;
-    };
+  /** The disk fails. What it holds is known only after opening it again, on another thread. */
+  | { readonly kind: 'broken'; readonly cause: string };

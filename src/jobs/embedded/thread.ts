@@ -17,16 +17,14 @@ type Outcome = { readonly value: unknown } | { readonly error: unknown };
  * one wait for the disk for all of it, and nobody is answered before that wait is over.
  */
 class StoreThread {
-  readonly #config: ThreadConfig;
   readonly #send: (message: StoreMessage) => void;
-  #operations: Operations | undefined;
+  readonly #operations: Operations;
   readonly #timer: NodeJS.Timeout;
-  #isUp = true;
+  #broken: unknown;
 
   constructor(config: ThreadConfig, send: (message: StoreMessage) => void) {
-    this.#config = config;
     this.#send = send;
-    this.#operations = new Operations(config.folder, config.limits, true);
+    this.#operations = new Operations(config);
     this.#timer = setInterval(() => {
       this.sweep();
     }, SWEEP_MS);
@@ -34,7 +32,7 @@ class StoreThread {
 
   close(): void {
     clearInterval(this.#timer);
-    this.#operations?.database.close();
+    this.#operations.database.close();
   }
 
   answer(requests: readonly StoreRequest[]): void {
@@ -52,21 +50,20 @@ class StoreThread {
       const cause = causeOf(outcome?.error);
       this.#send({ kind: 'error', seq, code, message, cause, retryAfterSeconds });
     }
+    this.#endIfBroken();
   }
 
   sweep(): void {
-    // Sweeping may find nothing to write; whether the disk is back shows only when it is written.
-    const operation = this.#isUp ? 'sweep' : 'probe';
-    const outcome = this.#runAlone({ seq: 0, operation, values: [] });
+    this.#runAlone({ seq: 0, operation: 'sweep', values: [] });
     this.#tellChanges();
-    this.#setHealth('error' in outcome ? outcome.error : undefined);
+    this.#endIfBroken();
   }
 
   /** All in one transaction; `undefined` when that failed, and with it everything. */
   #runTogether(requests: readonly StoreRequest[]): Outcome[] | undefined {
     if (requests.length < 2) return undefined;
     try {
-      const operations = this.#open();
+      const operations = this.#operations;
       return operations.database.transaction(() => {
         const outcomes = requests.map((request) => this.#attempt(operations, request));
         failpoint('submit.written');
@@ -80,7 +77,7 @@ class StoreThread {
 
   #runAlone(request: StoreRequest): Outcome {
     try {
-      const operations = this.#open();
+      const operations = this.#operations;
       return operations.database.transaction(() => {
         const outcome = this.#attempt(operations, request);
         if (request.operation === 'submit') failpoint('submit.written');
@@ -105,38 +102,21 @@ class StoreThread {
     }
   }
 
-  #open(): Operations {
-    const { folder, limits } = this.#config;
-    this.#operations ??= new Operations(folder, limits, false);
-    return this.#operations;
-  }
-
   #afterFailure(error: unknown): void {
     // What was noted about a transaction that failed has not happened.
-    this.#operations?.takeChanges();
-    this.#setHealth(error);
-    if (!isBroken(error) || this.#operations === undefined) return;
-    // What is on disk is known only after reading it again.
-    const { database } = this.#operations;
-    this.#operations = undefined;
-    try {
-      database.close();
-    } catch {
-      // It is gone either way.
-    }
+    this.#operations.takeChanges();
+    if (isBroken(error)) this.#broken ??= error;
   }
 
-  #setHealth(error: unknown): void {
-    // A full disk is told to those who want to write; the rest works on.
-    const isUp = error === undefined || storeError(error).code !== 'store_unavailable';
-    if (isUp === this.#isUp) return;
-    this.#isUp = isUp;
-    const detail = isUp ? '' : storeError(error).message;
-    this.#send({ kind: 'health', isUp, detail, cause: causeOf(error) });
+  /** What the driver has in memory may not be what is on disk, so another thread begins anew. */
+  #endIfBroken(): void {
+    if (this.#broken === undefined) return;
+    this.#send({ kind: 'broken', cause: causeOf(this.#broken) });
+    process.exit(1);
   }
 
   #tellChanges(): void {
-    const changes = this.#operations?.takeChanges() ?? [];
+    const changes = this.#operations.takeChanges();
     if (changes.length > 0) this.#send({ kind: 'changes', changes });
   }
 }
