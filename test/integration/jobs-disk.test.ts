@@ -86,7 +86,7 @@ describe('jobs on a disk', () => {
       await tracer.attached();
       const refusal = await jobs.post(await solidPng(GREEN), 'image/png');
       expect(await refusal.json()).toMatchObject({ status: 503, code: 'store_unavailable' });
-      expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
+      await until(async () => (await fetch(`${server.url}/readyz`)).status === 503);
       expect((await fetch(`${server.url}/readyz?only=predict`)).status).toBe(200);
       await tracer.detach();
       await until(async () => (await fetch(`${server.url}/readyz`)).status === 200);
