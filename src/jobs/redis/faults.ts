@@ -1,0 +1,35 @@
+import { ShoalError } from '../../errors.js';
+
+export function unavailable(cause?: unknown): ShoalError {
+  return new ShoalError('store_unavailable', 'The job store cannot be reached; try again.', {
+    retryAfterSeconds: 1,
+    ...(cause !== undefined && { cause }),
+  });
+}
+
+export function storeFull(cause?: unknown): ShoalError {
+  return new ShoalError(
+    'store_full',
+    'The job store has no room for this job beside those that are not finished.',
+    cause === undefined ? {} : { cause },
+  );
+}
+
+/** What clients are told when Redis says no, or nothing. */
+export function toStoreError(error: unknown): ShoalError {
+  if (error instanceof ShoalError) return error;
+  // Redis refuses what needs memory when it has none left.
+  if (error instanceof Error && /^(?:ERR )?.{0,40}\bOOM\b/.test(error.message)) {
+    return storeFull(error);
+  }
+  return unavailable(error);
+}
+
+/** Why a connection failed, for people. Addresses are in it, a password never. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const { code } = error as { code?: unknown };
+  const text = typeof code === 'string' ? code : error.message;
+  // A name with several addresses fails with a list and no text of its own.
+  return text === '' ? error.name : text;
+}

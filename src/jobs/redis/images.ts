@@ -1,0 +1,66 @@
+import type { Cancellation } from '../../cancellation.js';
+import type { JobRecord } from '../job.js';
+import type { NewJob } from '../job-store.js';
+import { toStoreError } from './faults.js';
+import { keys } from './keys.js';
+import type { Link } from './link.js';
+import { BYTES_PER_MS, CALL_MS } from './timing.js';
+
+/** Images come before their record. If that never comes, they go by themselves. */
+const ORPHAN_MS = 60_000;
+const RETRY_MS = 200;
+
+/** The bytes of images, on a connection of their own: small calls do not wait behind them. */
+export class Images {
+  readonly #link: Link;
+  readonly #prefix: string;
+  #isClosed = false;
+
+  constructor(link: Link, prefix: string) {
+    this.#link = link;
+    this.#prefix = prefix;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  /** @throws `store_unavailable`, `store_full` */
+  async put({ id, images, imageBytes }: NewJob): Promise<void> {
+    const answers = await this.#link.call((client) => {
+      const pipeline = client.pipeline();
+      for (const [n, image] of images.entries()) {
+        pipeline.set(keys.image(this.#prefix, id, n), asBuffer(image), 'PX', ORPHAN_MS);
+      }
+      return pipeline.exec();
+    }, limitFor(imageBytes));
+    for (const [error] of answers ?? []) if (error !== null) throw toStoreError(error);
+  }
+
+  /** Tries until it works; `undefined` when they are gone or not wanted any more. */
+  async get(job: JobRecord, cancellation: Cancellation): Promise<Uint8Array[] | undefined> {
+    const names = Array.from({ length: job.imageCount }, (_, n) =>
+      keys.image(this.#prefix, job.id, n),
+    );
+    const limitMs = limitFor(job.imageBytes);
+    while (!this.#isClosed && cancellation.reason === undefined) {
+      try {
+        const images = await this.#link.call((client) => client.mgetBuffer(...names), limitMs);
+        const all = images.filter((image) => image !== null);
+        return all.length === images.length ? all : undefined;
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
+    return undefined;
+  }
+}
+
+function asBuffer(image: Uint8Array): Buffer {
+  return Buffer.from(image.buffer, image.byteOffset, image.byteLength);
+}
+
+/** Large ones may take longer. */
+function limitFor(bytes: number): number {
+  return CALL_MS + bytes / BYTES_PER_MS;
+}
