@@ -65,7 +65,7 @@ export class RedisServer {
     });
     await until(async () => {
       if (child.exitCode !== null) throw new Error(`redis-server ended: ${this.#output}`);
-      return (await this.send('PING').catch(() => '')).startsWith('+PONG');
+      return /^(?:\+PONG|-NOAUTH)/.test(await this.send('PING').catch(() => ''));
     });
   }
 
@@ -94,7 +94,7 @@ export class RedisServer {
 
   async #end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    if (child?.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((resolve) => child.once('exit', resolve));
     child.kill(signal);
     await ended;

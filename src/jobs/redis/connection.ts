@@ -45,7 +45,9 @@ class SteadyRedis extends Redis {
 
 /** Closes what is open, so that it is opened again. */
 export function drop(redis: RedisClient): void {
-  if (['connecting', 'connect', 'ready'].includes(redis.status)) redis.disconnect(true);
+  if (['connecting', 'connect'].includes(redis.status)) redis.disconnect(true);
+  // What is being closed is not writable any more.
+  else if (redis.status === 'ready' && redis.stream.writable) redis.disconnect(true);
 }
 
 /**

@@ -10,14 +10,20 @@ import { BYTES_PER_MS, CALL_MS } from './timing.js';
 const ORPHAN_MS = 60_000;
 const RETRY_MS = 200;
 
-/** The bytes of images, on a connection of their own: small calls do not wait behind them. */
+/** Up to this size they travel with the call that needs them. */
+const SMALL_BYTES = 256 * 1024;
+
+/** The bytes of images. Large ones have their own connection: small calls do not wait for them. */
 export class Images {
-  readonly #link: Link;
+  readonly #small: Link;
+  readonly #large: Link;
   readonly #prefix: string;
   #isClosed = false;
 
-  constructor(link: Link, prefix: string) {
-    this.#link = link;
+  /** @param small the connection that submissions use */
+  constructor(small: Link, large: Link, prefix: string) {
+    this.#small = small;
+    this.#large = large;
     this.#prefix = prefix;
   }
 
@@ -25,9 +31,13 @@ export class Images {
     this.#isClosed = true;
   }
 
-  /** @throws `store_unavailable`, `store_full` */
+  /**
+   * Small ones are there before whatever is sent after them, so nobody has to wait.
+   * @throws `store_unavailable`, `store_full`
+   */
   async put({ id, images, imageBytes }: NewJob): Promise<void> {
-    const answers = await this.#link.call((client) => {
+    const link = this.isSmall(imageBytes) ? this.#small : this.#large;
+    const answers = await link.call((client) => {
       const pipeline = client.pipeline();
       for (const [n, image] of images.entries()) {
         pipeline.set(keys.image(this.#prefix, id, n), asBuffer(image), 'PX', ORPHAN_MS);
@@ -35,6 +45,10 @@ export class Images {
       return pipeline.exec();
     }, limitFor(imageBytes));
     for (const [error] of answers ?? []) if (error !== null) throw toStoreError(error);
+  }
+
+  isSmall(bytes: number): boolean {
+    return bytes <= SMALL_BYTES;
   }
 
   /** Tries until it works; `undefined` when they are gone or not wanted any more. */
@@ -45,7 +59,7 @@ export class Images {
     const limitMs = limitFor(job.imageBytes);
     while (!this.#isClosed && cancellation.reason === undefined) {
       try {
-        const images = await this.#link.call((client) => client.mgetBuffer(...names), limitMs);
+        const images = await this.#large.call((client) => client.mgetBuffer(...names), limitMs);
         const all = images.filter((image) => image !== null);
         return all.length === images.length ? all : undefined;
       } catch {

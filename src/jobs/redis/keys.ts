@@ -7,7 +7,6 @@ export const keys = {
     `${prefix}:idem:${digest(`${String(owner.length)}:${owner}${key}`)}`,
   waiting: (prefix: string, model: string): string => `${prefix}:waiting:${model}`,
   changes: (prefix: string): string => `${prefix}:changes`,
-  sweeping: (prefix: string): string => `${prefix}:sweeping`,
   bull: (prefix: string): string => `${prefix}:bull`,
 };
 

@@ -48,36 +48,34 @@ export class Ledger {
       // A key that was used before is good for an answer even when there is no room.
       if (job.idempotencyKey === undefined) refuse(answer as string);
     }
-    await images.put(job);
+    const stored = images.put(job);
+    if (!images.isSmall(job.imageBytes)) await stored;
     const { idempotencyKey } = job;
-    const [answer, id] = (await link.ask(
-      'submit',
-      job.id,
-      Date.now(),
-      idempotencyKey === undefined ? '' : keys.idempotency(prefix, job.owner, idempotencyKey),
-      job.fingerprint,
-      limits.maxOpenJobs,
-      gauge.limit,
-      bytes,
-      this.#imageTtl(job.expiresAt),
-      ...newFields(job),
-    )) as [string, string];
+    const [reply] = await Promise.all([
+      link.ask(
+        'submit',
+        job.id,
+        Date.now(),
+        idempotencyKey === undefined ? '' : keys.idempotency(prefix, job.owner, idempotencyKey),
+        job.fingerprint,
+        limits.maxOpenJobs,
+        gauge.limit,
+        bytes,
+        this.#imageTtl(job.expiresAt),
+        ...newFields(job),
+      ),
+      stored,
+    ]);
+    const [answer, ...found] = reply as [string, ...Found];
     refuse(answer);
-    if (answer === 'new') {
-      await tickets.add(queueOf(job.model), { id: job.id, number: '0' }, job.priority);
-    }
-    const record = await this.get(id);
-    // It can only have been removed since then.
-    if (record === undefined) throw unavailable();
-    return { record, isNew: answer === 'new' };
+    const isNew = answer === 'new';
+    if (isNew) await tickets.add(queueOf(job.model), { id: job.id, number: '0' }, job.priority);
+    return { record: toRecord(found), isNew };
   }
 
   async get(id: string): Promise<JobRecord | undefined> {
-    const found = (await this.#options.link.ask('read', id)) as
-      [string[], string | null, number] | null;
-    if (found === null) return undefined;
-    const record = withResults(parseRecord(found[0]), found[1]);
-    return found[2] < 0 ? record : { ...record, position: found[2] };
+    const found = (await this.#options.link.ask('read', id)) as Found | null;
+    return found === null ? undefined : toRecord(found);
   }
 
   async list({ owner, state, limit, cursor }: JobQuery): Promise<JobPage> {
@@ -158,6 +156,13 @@ export class Ledger {
     const openMs = Math.max(0, Math.ceil(expiresAt - Date.now()));
     return openMs + this.#options.limits.keepMs + SPARE_MS;
   }
+}
+
+type Found = [fields: string[], results: string | null, position: number];
+
+function toRecord([flat, results, position]: Found): JobRecord {
+  const record = withResults(parseRecord(flat), results);
+  return position < 0 ? record : { ...record, position };
 }
 
 const NO_CURSOR = { createdAt: '', id: '' };

@@ -23,9 +23,11 @@ export class Link {
   readonly #pings: NodeJS.Timeout;
   readonly #log: Log | undefined;
   #calls = 0;
+  #answeredAt = 0;
   #isPinging = false;
   #lostAt = performance.now();
   #isLost = false;
+  #opening: Promise<void> | undefined;
 
   constructor({ url, prefix, name, temper, log }: LinkOptions) {
     this.#prefix = prefix;
@@ -75,9 +77,12 @@ export class Link {
     this.#calls++;
     try {
       const leftMs = limitMs - (performance.now() - since);
-      return await within(leftMs, work(this.client), () => {
-        drop(this.client);
+      const answer = await within(leftMs, work(this.client), () => {
+        // With answers to others it is slow; without any it is gone.
+        if (this.#answeredAt < since) drop(this.client);
       });
+      this.#answeredAt = performance.now();
+      return answer;
     } catch (error) {
       throw toStoreError(error);
     } finally {
@@ -89,7 +94,9 @@ export class Link {
   async open(limitMs: number): Promise<void> {
     let reason = 'no answer';
     const listen = (error: unknown): void => {
-      reason = reasonOf(error);
+      const next = reasonOf(error);
+      // After a wrong password everything else is refused too, which says less.
+      if (!next.startsWith('NOAUTH')) reason = next;
     };
     this.client.on('error', listen);
     try {
@@ -114,17 +121,13 @@ export class Link {
 
   #ready(limitMs: number): Promise<void> {
     if (this.isUp) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.client.off('ready', ready);
-        reject(unavailable());
-      }, limitMs);
-      const ready = (): void => {
-        clearTimeout(timer);
+    this.#opening ??= new Promise((resolve) => {
+      this.client.once('ready', () => {
+        this.#opening = undefined;
         resolve();
-      };
-      this.client.once('ready', ready);
+      });
     });
+    return within(limitMs, this.#opening, () => undefined);
   }
 
   #ping(): void {

@@ -61,7 +61,7 @@ export class Staff {
       busy: () => claims.busy,
       isWaiting: async () => (await work.client.zcard(keys.waiting(prefix, model))) > 0,
     });
-    return closing(consumer, () => {
+    return this.#register(consumer, () => {
       claims.close();
       this.#claims.delete(claims);
     });
@@ -70,7 +70,7 @@ export class Staff {
   deliver(options: CourierOptions): Consumer {
     const { work, prefix } = this.#options;
     const courier = new Courier(work, options);
-    return this.#post({
+    const consumer = this.#post({
       queue: WEBHOOK_QUEUE,
       slots: options.slots,
       run: (ticket) => courier.run(ticket),
@@ -79,6 +79,7 @@ export class Staff {
       isWaiting: async () =>
         (await work.client.zcard(`${keys.bull(prefix)}:${WEBHOOK_QUEUE}:prioritized`)) > 0,
     });
+    return this.#register(consumer, () => undefined);
   }
 
   /** Lets go of whatever was not closed. */
@@ -89,7 +90,7 @@ export class Staff {
 
   #post(post: Post): TicketConsumer {
     const { work, prefix, limits, log } = this.#options;
-    const consumer = new TicketConsumer({
+    return new TicketConsumer({
       ...post,
       log,
       isUp: () => work.isUp,
@@ -106,23 +107,23 @@ export class Staff {
           },
         }),
     });
-    this.#consumers.add(consumer);
-    return consumer;
   }
-}
 
-/** The consumer, and something to do when it has been closed. */
-function closing(consumer: Consumer, whenClosed: () => void): Consumer {
-  return {
-    get active() {
-      return consumer.active;
-    },
-    get movedAt() {
-      return consumer.movedAt;
-    },
-    close: async () => {
-      await consumer.close();
-      whenClosed();
-    },
-  };
+  /** Keeps the consumer in mind until it has been closed. */
+  #register(consumer: TicketConsumer, whenClosed: () => void): Consumer {
+    this.#consumers.add(consumer);
+    return {
+      get active() {
+        return consumer.active;
+      },
+      get movedAt() {
+        return consumer.movedAt;
+      },
+      close: async () => {
+        await consumer.close();
+        this.#consumers.delete(consumer);
+        whenClosed();
+      },
+    };
+  }
 }

@@ -59,7 +59,7 @@ export class RedisStore implements JobStore {
     this.#prefix = prefix;
     this.#hints = new Link({ ...link, name: 'hints', temper: 'patient' });
     this.#links = [api, bulk, work, this.#hints];
-    this.#images = new Images(bulk, prefix);
+    this.#images = new Images(api, bulk, prefix);
     this.#tickets = new Tickets(api, prefix, log);
     this.#gauge = new MemoryGauge(api, prefix, limits.maxBytes);
     const shared = { tickets: this.#tickets, images: this.#images, prefix, limits, log };

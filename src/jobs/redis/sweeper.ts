@@ -1,7 +1,7 @@
 import type { Log } from '../../telemetry/log.js';
 import type { JobPriority } from '../job.js';
 import type { StoreLimits } from '../job-store.js';
-import { keys, parseTicket } from './keys.js';
+import { parseTicket } from './keys.js';
 import type { Link } from './link.js';
 import type { Tickets } from './tickets.js';
 import { AUDIT_MS, SWEEP_EVERY_MS } from './timing.js';
@@ -9,7 +9,6 @@ import { AUDIT_MS, SWEEP_EVERY_MS } from './timing.js';
 export interface SweeperOptions {
   readonly link: Link;
   readonly tickets: Tickets;
-  readonly prefix: string;
   readonly limits: StoreLimits;
   readonly log: Log;
 }
@@ -41,26 +40,23 @@ export class Sweeper {
   }
 
   async #sweep(): Promise<void> {
-    const { link, prefix, log } = this.#options;
+    const { link, log } = this.#options;
     if (!link.isUp) return;
     try {
-      // One process of all is enough.
-      const isOurs = await link.call((client) =>
-        client.set(keys.sweeping(prefix), '1', 'PX', SWEEP_EVERY_MS - 50, 'NX'),
-      );
-      if (isOurs === null) return;
-      for (let batch = 0; batch < MOST_BATCHES; batch++) if (!(await this.#batch())) return;
+      if (!(await this.#batch(SWEEP_EVERY_MS - 50))) return;
+      for (let batch = 1; batch < MOST_BATCHES; batch++) if (!(await this.#batch(0))) return;
     } catch (error) {
       log.debug({ err: error }, 'a sweep of the job store failed');
     }
   }
 
-  /** Whether there is more. */
-  async #batch(): Promise<boolean> {
+  /** Whether there is more. Not when another process sweeps at the moment. */
+  async #batch(claimMs: number): Promise<boolean> {
     const { link, tickets, limits } = this.#options;
     const now = Date.now();
     const { keepMs, keepCount } = limits;
-    const swept = await link.ask('sweep', now, keepMs, keepCount, BATCH, AUDIT_MS);
+    const swept = await link.ask('sweep', now, keepMs, keepCount, BATCH, AUDIT_MS, claimMs);
+    if (swept === null) return false;
     const [gone, missing, undelivered, more] = swept as Swept;
     await Promise.all([
       ...gone.map(([queue, ticket]) => tickets.remove(queue, parseTicket(ticket))),

@@ -14,7 +14,7 @@ export const BYTES_PER_MS = 10_000;
 /** How long the first connection may take. */
 export const OPEN_MS = 3000;
 /** How long the end may take when Redis does not answer. */
-export const CLOSE_MS = 3000;
+export const CLOSE_MS = 2000;
 export const SWEEP_EVERY_MS = 500;
 /** How often a ticket that is known to be there is looked at again. */
 export const AUDIT_MS = 30_000;

@@ -88,6 +88,16 @@ local function ticketKey(id, job)
 end
 local function deliveryKey(id, job) return P .. 'bull:webhooks:' .. id .. '~' .. job.ticket end
 
+-- A record with its results and its position, as it is answered.
+local function found(id, job)
+  local position = -1
+  if job.state == 'queued' then
+    local waiting = P .. 'waiting:' .. job.model
+    position = call('ZRANK', waiting, id) or call('ZCARD', waiting)
+  end
+  return { flatten(id), isFinal(job) and call('GET', P .. 'result:' .. id), position }
+end
+
 -- From now on it may be removed when there is no room or its time is over.
 local function retain(id, job)
   if call('ZADD', FINISHED, job.finishedAt, id) == 1 then

@@ -19,7 +19,7 @@ local known = call('HGET', P .. 'job:' .. first, 'fingerprint')
 if known then
   if first ~= id then dropImages(id, job.imageCount) end
   if known ~= fingerprint then return { 'used' } end
-  return { 'known', first }
+  return { 'known', unpack(found(first, load(first))) }
 end
 
 if call('ZCARD', OPEN) >= maxOpen then return refuse('queue_full') end
@@ -57,7 +57,7 @@ call('ZADD', owned(job, 'all'), job.createdAt, id)
 call('ZADD', OPEN, job.expiresAt, id)
 call('ZADD', AUDIT, now + GRACE_MS, id)
 touch(id, job)
-return { 'new', id }
+return { 'new', unpack(found(id, job)) }
 `;
 
 /** Whether there would be room: asked before many bytes are sent. `maxOpen, maxBytes, bytes` */
@@ -71,15 +71,8 @@ return 'ok'
 
 /** `id`; answers with the record, its results and its position. */
 export const READ = `
-local id = ARGV[1]
-local job = load(id)
-if not job then return false end
-local position = -1
-if job.state == 'queued' then
-  local waiting = P .. 'waiting:' .. job.model
-  position = call('ZRANK', waiting, id) or call('ZCARD', waiting)
-end
-return { flatten(id), isFinal(job) and call('GET', P .. 'result:' .. id), position }
+local job = load(ARGV[1])
+return job and found(ARGV[1], job)
 `;
 
 /** `owner, state or 'all', limit, score and id of the last one before or ''`; newest first. */

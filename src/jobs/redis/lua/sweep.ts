@@ -2,11 +2,15 @@
  * Everything that time does, a bounded number of each: expiry, retention, retries that are due,
  * and tickets and deliveries that BullMQ does not have.
  *
- * `now, keepMs, keepCount, limit, auditMs`; answers with tickets to remove, tickets to add,
+ * `now, keepMs, keepCount, limit, auditMs, for how long nobody else sweeps or 0`; answers with tickets to remove, tickets to add,
  * deliveries to add, and whether there is more to do.
  */
 export const SWEEP = `
 beginEvenIfFull()
+-- One process of all is enough.
+if ARGV[6] ~= '0' and not call('SET', P .. 'sweeping', '1', 'NX', 'PX', ARGV[6]) then
+  return false
+end
 local now, keepMs, keepCount = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local limit, auditMs = tonumber(ARGV[4]), tonumber(ARGV[5])
 local gone, missing, undelivered, more = {}, {}, {}, 0
