@@ -17,13 +17,13 @@ export function newPrefix(): string {
 }
 
 /** Each store has a connection that can be cut, which is what a crash looks like to Redis. */
-export function redisHarness(server: RedisServer): StoreHarness {
+export function redisHarness(server: RedisServer, leaseMs = LIMITS.leaseMs): StoreHarness {
   const prefix = newPrefix();
   const proxies = new Map<JobStore, FaultProxy>();
   return {
     open: async (limits: Partial<StoreLimits> = {}) => {
       const proxy = await FaultProxy.start(server.port);
-      const options = { prefix, limits: { ...LIMITS, ...limits }, log: SILENT };
+      const options = { prefix, limits: { ...LIMITS, leaseMs, ...limits }, log: SILENT };
       const store = await openRedisStore({ url: proxy.url, ...options });
       proxies.set(store, proxy);
       return store;

@@ -68,7 +68,7 @@ export class Claims {
     const { work, keepMs } = this.#options;
     const token = randomBytes(12).toString('base64url');
     const now = Date.now();
-    const [answer, value] = (await work.run(
+    const [answer, value] = (await work.insist(
       'start',
       ticket.id,
       ticket.number,
@@ -114,18 +114,18 @@ export class Claims {
     const { work, keepMs } = this.#options;
     const now = Date.now();
     if (verdict.kind === 'released') {
-      const isKept = (await work.run('requeue', id, token, '', 0, 0)) === 'ok';
+      const isKept = (await work.insist('requeue', id, token, '', 0, 0)) === 'ok';
       return isKept ? { kind: 'back' } : { kind: 'done' };
     }
     if (verdict.kind === 'retry') {
       const at = now + Math.max(0, Math.ceil(verdict.delayMs));
       const problem = JSON.stringify(verdict.problem);
-      const answer = await work.run('requeue', id, token, problem, at, verdict.isBlamed ? 1 : 0);
+      const answer = await work.insist('requeue', id, token, problem, at, verdict.isBlamed ? 1 : 0);
       return answer === 'ok' ? { kind: 'later', at } : { kind: 'done' };
     }
     const problem = verdict.kind === 'failed' ? JSON.stringify(verdict.problem) : '';
     const results = verdict.results === undefined ? '' : JSON.stringify(verdict.results);
-    const [answer, record] = (await work.run(
+    const [answer, record] = (await work.insist(
       'settle',
       id,
       token,

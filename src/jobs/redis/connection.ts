@@ -67,6 +67,8 @@ export function connect(url: string, temper: Temper, name: string): RedisClient 
     maxRetriesPerRequest: isFast ? 0 : null,
     enableOfflineQueue: !isFast,
     autoResendUnfulfilledCommands: !isFast,
+    // Behind a name that is moved to another server, we would stay with the old one.
+    reconnectOnError: (error) => error.message.startsWith('READONLY') && (isFast ? 1 : 2),
     keepAlive: 5000,
   });
 }

@@ -20,7 +20,7 @@ export class Courier {
   }
 
   async run(ticket: Ticket): Promise<Outcome> {
-    const found = (await this.#work.run('delivery', ticket.id, ticket.number)) as
+    const found = (await this.#work.insist('delivery', ticket.id, ticket.number)) as
       [string[], string | null] | null;
     if (found === null) return { kind: 'done' };
     const job = withResults(parseRecord(found[0]), found[1]);
@@ -38,7 +38,7 @@ export class Courier {
     const state = { delivered: 'delivered', abandoned: 'failed', retry: 'pending' }[verdict.kind];
     const reason = verdict.kind === 'delivered' ? '' : verdict.reason;
     const { id, number } = ticket;
-    await this.#work.run('delivered', id, number, attempt, Date.now(), state, reason);
+    await this.#work.insist('delivered', id, number, attempt, Date.now(), state, reason);
     if (verdict.kind !== 'retry') return { kind: 'done' };
     return { kind: 'later', at: Date.now() + Math.max(0, verdict.delayMs) };
   }

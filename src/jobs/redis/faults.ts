@@ -25,6 +25,14 @@ export function toStoreError(error: unknown): ShoalError {
   return unavailable(error);
 }
 
+/** Redis says that it cannot do it now: it loads, is full, has no disk, or is being replaced. */
+export function isPassing(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return /^(?:LOADING|OOM|MISCONF|MASTERDOWN|NOREPLICAS|READONLY|BUSY|TRYAGAIN)\b/.test(
+    error.message,
+  );
+}
+
 /** Why a connection failed, for people. Addresses are in it, a password never. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';

@@ -1,8 +1,8 @@
 import type { Log } from '../../telemetry/log.js';
 import { connect, drop, type RedisClient, type Temper } from './connection.js';
-import { reasonOf, toStoreError, unavailable } from './faults.js';
+import { isPassing, reasonOf, toStoreError, unavailable } from './faults.js';
 import { type ScriptName, SCRIPTS } from './scripts.js';
-import { BLIP_MS, CALL_MS, PING_EVERY_MS, PING_MS } from './timing.js';
+import { BLIP_MS, CALL_MS, INSIST_MS, PING_EVERY_MS, PING_MS } from './timing.js';
 
 export interface LinkOptions {
   readonly url: string;
@@ -27,6 +27,8 @@ export class Link {
   #isPinging = false;
   #lostAt = performance.now();
   #isLost = false;
+  #wasUp = false;
+  #isClosed = false;
   #opening: Promise<void> | undefined;
 
   constructor({ url, prefix, name, temper, log }: LinkOptions) {
@@ -63,6 +65,18 @@ export class Link {
     const commands = this.client as unknown as Defined;
     const command = commands[`shoal_${script}`] as (...all: Argument[]) => Promise<unknown>;
     return command.call(this.client, this.#prefix, ...args);
+  }
+
+  /** The same, and again while Redis says that it cannot at the moment. */
+  async insist(script: ScriptName, ...args: readonly Argument[]): Promise<unknown> {
+    for (;;) {
+      try {
+        return await this.run(script, ...args);
+      } catch (error) {
+        if (this.#isClosed || !isPassing(error)) throw error;
+        await new Promise((resolve) => setTimeout(resolve, INSIST_MS));
+      }
+    }
   }
 
   /** Runs a script within the time that the API has. @throws `store_unavailable`, `store_full` */
@@ -109,6 +123,7 @@ export class Link {
   }
 
   close(): void {
+    this.#isClosed = true;
     clearInterval(this.#pings);
     this.client.release();
   }
@@ -147,12 +162,15 @@ export class Link {
     if (this.#isLost) return;
     this.#isLost = true;
     this.#lostAt = performance.now();
-    this.#log?.warn({ reason }, 'the job store cannot be reached');
+    if (this.#wasUp && !this.#isClosed) {
+      this.#log?.warn({ reason }, 'the job store cannot be reached');
+    }
   }
 
   #found(): void {
-    if (this.#isLost) this.#log?.info('the job store is back');
+    if (this.#isLost && this.#wasUp) this.#log?.info('the job store is back');
     this.#isLost = false;
+    this.#wasUp = true;
   }
 }
 

@@ -3,7 +3,7 @@ import type { NewJob } from '../job-store.js';
 import { ownerKey, queueOf } from './keys.js';
 
 /** What a record, its indexes and its ticket occupy beside images and results, about. */
-export const RECORD_BYTES = 2048;
+export const RECORD_BYTES = 4096;
 
 type Fields = Readonly<Record<string, string>>;
 

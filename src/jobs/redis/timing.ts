@@ -2,6 +2,8 @@
 export const CALL_MS = 800;
 /** A call that comes just after the connection broke waits this long for the next one. */
 export const BLIP_MS = 400;
+/** Pause before what Redis could not do is tried again. */
+export const INSIST_MS = 300;
 /** Connecting, logging in and the first answer. */
 export const HANDSHAKE_MS = 1000;
 /** Pauses between attempts to connect. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ShoalError } from '../../../src/errors.js';
 import { type Findings, objection, warnings } from '../../../src/jobs/redis/checks.js';
 import { addressOf } from '../../../src/jobs/redis/connection.js';
-import { reasonOf, toStoreError } from '../../../src/jobs/redis/faults.js';
+import { isPassing, reasonOf, toStoreError } from '../../../src/jobs/redis/faults.js';
 import { byteLimit, parseMemory } from '../../../src/jobs/redis/memory.js';
 
 const GOOD: Findings = {
@@ -87,6 +87,16 @@ describe('what clients are told', () => {
   ])('about %s', (message, code) => {
     expect(toStoreError(new Error(message))).toMatchObject({ code });
     expect(toStoreError(new Error(message)).message).not.toContain(message);
+  });
+
+  it.each([
+    ["MISCONF Redis is configured to save RDB snapshots, but it's unable to persist", true],
+    ['LOADING Redis is loading the dataset in memory', true],
+    ["OOM command not allowed when used memory > 'maxmemory'.", true],
+    ['ERR Error running script', false],
+    ['Connection is closed.', false],
+  ])('later, whether it passes: %s', (message, isExpected) => {
+    expect(isPassing(new Error(message))).toBe(isExpected);
   });
 
   it('stays as it is when it was decided before', () => {

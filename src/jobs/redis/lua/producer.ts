@@ -39,17 +39,15 @@ while held + bytes > maxBytes do
   forget(oldest, old)
 end
 
-local state = job.state
-job.state = nil
-call('HSET', P .. 'job:' .. id, 'version', 0)
-for field, value in pairs(job) do call('HSET', P .. 'job:' .. id, field, value) end
+call('HSET', P .. 'job:' .. id, unpack(ARGV, 9))
 if idempotency ~= '' then
   set(id, job, 'idempotency', idempotency)
   call('SET', idempotency, id)
 end
 for _, key in ipairs(keys) do call('PEXPIRE', key, ARGV[8]) end
 setBytes(id, job, bytes)
-setState(id, job, state)
+job.state = nil
+setState(id, job, 'queued')
 newOrder(id, job)
 queueUp(id, job)
 call('SADD', P .. 'models', job.model)
