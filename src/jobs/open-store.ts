@@ -3,6 +3,7 @@ import type { Config } from '../config/schema.js';
 import type { Log } from '../telemetry/log.js';
 import { EmbeddedStore } from './embedded/embedded-store.js';
 import type { JobStore, StoreLimits } from './job-store.js';
+import { openRedisStore } from './redis/open.js';
 
 /** The store that the settings ask for; `undefined` when they ask for none. */
 export async function openStore(config: Config, log: Log): Promise<JobStore | undefined> {
@@ -14,6 +15,9 @@ export async function openStore(config: Config, log: Log): Promise<JobStore | un
     leaseMs: config.job_lease_ms,
   };
   if (config.queue === 'off') return undefined;
+  if (config.queue !== 'embedded') {
+    return openRedisStore({ url: config.queue, prefix: config.queue_prefix, limits, log });
+  }
   const folder = config.data_dir === '' ? defaultDataFolder() : config.data_dir;
   return EmbeddedStore.open({ folder, limits, log });
 }

@@ -78,7 +78,8 @@ export class EmbeddedConsumer implements Consumer {
       image: async (at) => {
         const bytes = await this.#link().ask('image', job.id, at);
         // It went with the job, which somebody has removed.
-        if (bytes === undefined) throw new ShoalError('job_not_found', 'The job is gone.');
+        if (bytes === undefined)
+          throw new ShoalError('job_not_found', 'The images of this job are gone.');
         return bytes;
       },
       cancellation,

@@ -13,8 +13,12 @@ export interface ClaimsOptions {
   readonly work: Link;
   readonly keepMs: number;
   readonly leaseMs: number;
-  /** The images of a job; `undefined` when they are gone. */
-  fetchImages(job: JobRecord, cancellation: Cancellation): Promise<Uint8Array[] | undefined>;
+  /** One image of a job; `undefined` when it is gone. */
+  fetchImage(
+    job: JobRecord,
+    at: number,
+    cancellation: Cancellation,
+  ): Promise<Uint8Array | undefined>;
   /** Its receiver is to be told. */
   announce(ticket: Ticket): void;
 }
@@ -27,10 +31,6 @@ interface Held {
 const LOST: JobProblem = {
   code: 'worker_lost',
   detail: 'Whoever ran this job has disappeared too often; it may be the reason.',
-};
-const NO_IMAGES: JobProblem = {
-  code: 'internal_error',
-  detail: 'The images of this job are no longer there.',
 };
 /** Readers do not need more. */
 const PROGRESS_EVERY_MS = 100;
@@ -98,9 +98,17 @@ export class Claims {
     cancellation: Cancellation,
     run: ConsumerOptions['run'],
   ): Promise<Verdict> {
-    const images = await this.#options.fetchImages(job, cancellation);
-    if (images === undefined) return { kind: 'failed', problem: NO_IMAGES };
-    const claim: Claim = { job, images, cancellation, progress: this.#progress(job.id, token) };
+    const claim: Claim = {
+      job,
+      image: async (at) => {
+        const image = await this.#options.fetchImage(job, at, cancellation);
+        if (image === undefined)
+          throw new ShoalError('job_not_found', 'The images of this job are gone.');
+        return image;
+      },
+      cancellation,
+      progress: this.#progress(job.id, token),
+    };
     this.#busy++;
     try {
       return await run(claim);

@@ -51,17 +51,17 @@ export class Images {
     return bytes <= SMALL_BYTES;
   }
 
-  /** Tries until it works; `undefined` when they are gone or not wanted any more. */
-  async get(job: JobRecord, cancellation: Cancellation): Promise<Uint8Array[] | undefined> {
-    const names = Array.from({ length: job.imageCount }, (_, n) =>
-      keys.image(this.#prefix, job.id, n),
-    );
+  /** Tries until it works; `undefined` when it is gone or not wanted any more. */
+  async get(
+    job: JobRecord,
+    at: number,
+    cancellation: Cancellation,
+  ): Promise<Uint8Array | undefined> {
+    const name = keys.image(this.#prefix, job.id, at);
     const limitMs = limitFor(job.imageBytes);
     while (!this.#isClosed && cancellation.reason === undefined) {
       try {
-        const images = await this.#large.call((client) => client.mgetBuffer(...names), limitMs);
-        const all = images.filter((image) => image !== null);
-        return all.length === images.length ? all : undefined;
+        return (await this.#large.call((client) => client.getBuffer(name), limitMs)) ?? undefined;
       } catch {
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }

@@ -50,7 +50,7 @@ export class Staff {
       work,
       keepMs: limits.keepMs,
       leaseMs: limits.leaseMs,
-      fetchImages: (job, cancellation) => images.get(job, cancellation),
+      fetchImage: (job, at, cancellation) => images.get(job, at, cancellation),
       announce: (ticket) => void tickets.announce(ticket),
     });
     this.#claims.add(claims);
