@@ -14,6 +14,7 @@ import { Metrics } from './telemetry/metrics.js';
 /** A running server. */
 export interface ShoalServer {
   readonly url: string;
+  readonly role: Role;
   /** Whether clients must send an API key. */
   readonly needsKey: boolean;
   readonly app: FastifyInstance;
@@ -70,6 +71,7 @@ export async function startServer(
 
   return {
     url: urlOf(app.server.address() as AddressInfo),
+    role,
     needsKey: config.api_keys.length + config.tenants.length > 0,
     app,
     models,

@@ -6,6 +6,7 @@ set -euo pipefail
 # Command, Debian package, and what is not tested without it.
 tools=(
   'redis-server redis-server the Redis job store'
+  'strace strace a failing disk under jobs'
 )
 
 for tool in "${tools[@]}"; do

@@ -12,15 +12,15 @@ const EXAMPLE = fileURLToPath(new URL('../../examples/coffee.jpg', import.meta.u
 /** What a person wants to know when the server is up, and what to try first. */
 export function banner(server: ShoalServer): string {
   const models = server.models.all.flatMap(describeModel);
-  return [
-    '',
-    `  shoal ${VERSION} listens on ${server.url}  (API docs: ${reachable(server.url)}/docs)`,
-    ...models,
-    '',
-    '  Try it:',
-    `    ${tryLine(server)}`,
-    '',
-  ].join('\n');
+  const [head, hint] =
+    server.role === 'worker'
+      ? [`works on jobs  (health: ${reachable(server.url)}/health)`, []]
+      : [
+          `listens on ${server.url}  (API docs: ${reachable(server.url)}/docs)`,
+          ['  Try it:', `    ${tryLine(server)}`, ''],
+        ];
+  const jobs = describeJobs(server);
+  return ['', `  shoal ${VERSION} ${head}`, ...models, ...jobs, '', ...hint].join('\n');
 }
 
 /** The same for a log that machines read. */
@@ -29,8 +29,15 @@ export function listeningLine(server: ShoalServer): Record<string, unknown> {
     url: server.url,
     version: VERSION,
     models: server.models.all.map((model) => `${describe(model)} (${model.plan.why})`),
-    try: tryLine(server),
+    ...(server.jobs !== undefined && { jobs: server.jobs.store.place }),
+    ...(server.role === 'server' && { try: tryLine(server) }),
   };
+}
+
+function describeJobs({ jobs, role }: ShoalServer): string[] {
+  if (jobs === undefined) return [];
+  const who = role === 'worker' || jobs.isWorker ? 'run here' : 'left to workers';
+  return [`  jobs    in ${jobs.store.place}, ${who}`];
 }
 
 /** What is served and how, and under it what was measured. */

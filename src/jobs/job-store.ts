@@ -128,6 +128,8 @@ export interface StoreStats {
  */
 export interface JobStore {
   readonly kind: 'embedded' | 'redis';
+  /** Where jobs are, for people; without passwords. */
+  readonly place: string;
 
   /** Resolves when it is durable. @throws `idempotency_conflict`, `queue_full`, `store_full` */
   submit(job: NewJob): Promise<Submission>;

@@ -12,7 +12,8 @@ const run = promisify(execFile);
 /** Shell blocks of the README that send something. */
 const snippets = [...readme.matchAll(/```sh\n(.*?)```/gs)]
   .flatMap(([, block = '']) => block.split('\n\n'))
-  .filter((snippet) => snippet.includes('curl '));
+  .filter((snippet) => /curl |shoal jobs/.test(snippet));
+const predictions = snippets.filter((snippet) => snippet.includes('/predict'));
 
 /** Headings as they are linked to. */
 function anchorsOf(page: string): string[] {
@@ -32,13 +33,37 @@ describe('the README', () => {
   afterAll(() => server.stop());
 
   it('has the examples that are tested here', () => {
-    expect(snippets).toHaveLength(3);
+    expect(predictions).toHaveLength(3);
+    expect(snippets).toHaveLength(6);
   });
 
-  it.each(snippets)('%s', async (snippet) => {
-    const script = snippet.replaceAll('localhost:8000', new URL(server.url).host);
-    const { stdout } = await run('bash', ['-c', script]);
-    const { detections } = JSON.parse(stdout) as { detections: Detection[] };
+  const runSnippet = async (snippet: string): Promise<string> => {
+    const script = snippet
+      .replaceAll('localhost:8000', new URL(server.url).host)
+      .replaceAll('npx shoal jobs submit', `node dist/cli/main.js jobs submit --url ${server.url}`)
+      .replaceAll('results.jsonl', '/dev/stdout');
+    return (await run('bash', ['-c', script])).stdout;
+  };
+
+  it('has jobs that are taken, listed and waited for', async () => {
+    const [submit = '', list = '', folder = ''] = snippets.filter((one) => /jobs/.test(one));
+    expect(JSON.parse(await runSnippet(submit))).toMatchObject({ progress: { total: 2 } });
+    expect(JSON.parse(await runSnippet(list))).toMatchObject({
+      jobs: [{ progress: { total: 2 } }],
+    });
+    const lines = (await runSnippet(folder)).trim().split('\n');
+    const results = lines.map((line) => JSON.parse(line) as { file: string; state: string });
+    expect(results.map(({ file }) => file).sort()).toEqual([
+      'examples/cat.jpg',
+      'examples/coffee.jpg',
+    ]);
+    expect(results.every(({ state }) => state === 'completed')).toBe(true);
+  });
+
+  it.each(predictions)('%s', async (snippet) => {
+    const { detections } = JSON.parse(await runSnippet(snippet)) as {
+      detections: Detection[];
+    };
     expect(detections[0]?.label).toBe(snippet.includes('coffee') ? 'cup' : 'cat');
   });
 

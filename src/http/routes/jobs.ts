@@ -41,7 +41,8 @@ export function jobRoutes(app: FastifyInstance, dependencies: JobDependencies): 
   const inputLimits = {
     maxImageBytes: config.max_image_bytes,
     maxImages: config.max_job_images,
-    maxBytes: config.max_job_bytes,
+    // As JSON, images are a third larger, and there is something around them.
+    maxBytes: Math.min(config.max_job_bytes, Math.floor(config.max_inflight_bytes / 1.5)),
   };
   const imageLimits = { maxPixels: config.max_pixels, maxDecodeBytes: config.max_decode_bytes };
 

@@ -34,6 +34,7 @@ const RESTART_MS = 1000;
 /** Jobs in an SQLite database on a thread of its own, for one server. */
 export class EmbeddedStore implements JobStore {
   readonly kind = 'embedded';
+  readonly place: string;
   readonly #options: EmbeddedOptions;
   #link: ThreadLink;
   #isClosing = false;
@@ -44,6 +45,7 @@ export class EmbeddedStore implements JobStore {
 
   private constructor(options: EmbeddedOptions) {
     this.#options = options;
+    this.place = options.folder;
     this.#link = this.#spawn(true);
   }
 

@@ -12,6 +12,7 @@ import type {
   StoreStats,
   Submission,
 } from '../job-store.js';
+import { addressOf } from './connection.js';
 import { Images } from './images.js';
 import { keys } from './keys.js';
 import { Ledger } from './ledger.js';
@@ -37,6 +38,7 @@ export interface RedisStoreOptions {
  */
 export class RedisStore implements JobStore {
   readonly kind = 'redis';
+  readonly place: string;
   readonly #api: Link;
   readonly #links: readonly Link[];
   readonly #hints: Link;
@@ -55,6 +57,7 @@ export class RedisStore implements JobStore {
     const link = { url, prefix };
     const bulk = new Link({ ...link, name: 'images', temper: 'fast' });
     const work = new Link({ ...link, name: 'work', temper: 'patient' });
+    this.place = `Redis at ${addressOf(url)}`;
     this.#api = api;
     this.#prefix = prefix;
     this.#hints = new Link({ ...link, name: 'hints', temper: 'patient' });
