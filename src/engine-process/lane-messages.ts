@@ -12,8 +12,8 @@ export interface LaneConfig {
   readonly hasWide: boolean;
   /** Room for `engine.maxItems` decoded pictures, shared by all lanes. */
   readonly slots: SharedArrayBuffer;
-  /** One lane proves at start-up that only the wanted image loaders are open. */
-  readonly provesLoaders: boolean;
+  /** One lane closes all but the wanted image loaders, for all lanes, and proves it. */
+  readonly blocksLoaders: boolean;
 }
 
 /** A picture that is still compressed. */

@@ -21,7 +21,7 @@ import type {
 } from './lane-messages.js';
 import { loadRuntime, type Runtime } from './runtime.js';
 
-const { engine, hasSession, hasWide, slots, provesLoaders } = workerData as LaneConfig;
+const { engine, hasSession, hasWide, slots, blocksLoaders } = workerData as LaneConfig;
 const { width, height } = engine.input;
 const pictureBytes = width * height * 3;
 const head = HEADS[engine.head];
@@ -128,7 +128,7 @@ interface Sessions {
 }
 
 async function start(): Promise<Sessions> {
-  if (provesLoaders) await (await import('../image/vips.js')).assertLoadersBlocked();
+  if (blocksLoaders) await (await import('../image/vips.js')).blockLoaders();
   if (!hasSession) return {};
   const narrow = await loadRuntime(engine, engine.plan.threads);
   const ceiling = await warmUp(narrow, engine.warmBatches);

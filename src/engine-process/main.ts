@@ -98,9 +98,9 @@ async function configure(config: EngineConfig): Promise<void> {
   const slots = new SharedArrayBuffer(config.maxItems * pictureBytes);
   const lanes = Array.from({ length: config.plan.sessions + config.decodeLanes }, (_, index) => {
     const hasSession = index < config.plan.sessions;
-    const provesLoaders = index === 0;
+    const blocksLoaders = index === 0;
     const hasWide = index === 0 && config.plan.wideThreads > 0;
-    return new WorkerLane({ engine: config, hasSession, hasWide, slots, provesLoaders }, fail);
+    return new WorkerLane({ engine: config, hasSession, hasWide, slots, blocksLoaders }, fail);
   });
   const started = await Promise.all(lanes.map((lane) => lane.start()));
   const ceiling = Math.min(...started.map((lane) => lane.ceiling ?? Infinity));

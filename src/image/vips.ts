@@ -1,17 +1,27 @@
 import sharp from 'sharp';
 import type { Pixels } from './pixels.js';
 
-/**
- * The only place that touches libvips. Its other decoders (SVG, TIFF, GIF, AVIF, …) have a long
- * history of memory corruption, so all are blocked and three are let back in. The block holds for
- * the whole process, whichever thread asks for it.
- */
-sharp.block({ operation: ['VipsForeignLoad'] });
-sharp.unblock({
-  operation: ['VipsForeignLoadJpegBuffer', 'VipsForeignLoadPngBuffer', 'VipsForeignLoadWebpBuffer'],
-});
+/** The only place that touches libvips. */
 sharp.cache(false);
 sharp.concurrency(1);
+
+/**
+ * The other decoders of libvips (SVG, TIFF, GIF, AVIF, …) have a long history of memory corruption,
+ * so all are blocked and three are let back in. That holds for the whole process and its threads,
+ * and in between nothing opens in any of them: so it is done once, before pictures come.
+ * @throws when it does not work in this build of libvips
+ */
+export async function blockLoaders(): Promise<void> {
+  sharp.block({ operation: ['VipsForeignLoad'] });
+  sharp.unblock({
+    operation: [
+      'VipsForeignLoadJpegBuffer',
+      'VipsForeignLoadPngBuffer',
+      'VipsForeignLoadWebpBuffer',
+    ],
+  });
+  await assertLoadersBlocked();
+}
 
 /**
  * Decodes a picture as it is stored, on white where it is transparent, and no larger than a square
@@ -36,10 +46,7 @@ export async function decodeWithVips(
   return { data, width: info.width, height: info.height };
 }
 
-/**
- * Proves that the block works in this build of libvips: what must open opens, and what must not
- * does not. Run once when an engine starts.
- */
+/** Proves that the block works: what must open opens, and what must not does not. */
 export async function assertLoadersBlocked(): Promise<void> {
   for (const [format, base64] of Object.entries(ALLOWED)) {
     await sharp(Buffer.from(base64, 'base64'))
