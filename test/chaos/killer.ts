@@ -61,10 +61,14 @@ export class Killer {
 
   /** All of them, in good health. */
   async startAll(): Promise<void> {
-    for (const member of this.#all) {
-      if (!member.isRunning) member.start();
-      if (await member.up) continue;
-      throw new Error(`${member.options.name} does not start:\n${member.lastLines.join('\n')}`);
+    const { store, members } = this.#fleet;
+    // The others need it when they start.
+    for (const group of [store === undefined ? [] : [store], members]) {
+      for (const member of group) if (!member.isRunning) member.start();
+      for (const member of group) {
+        if (await member.up) continue;
+        throw new Error(`${member.options.name} does not start:\n${member.lastLines.join('\n')}`);
+      }
     }
   }
 

@@ -25,11 +25,16 @@ export interface Entry {
 /** What clients were told, and every contradiction in it. */
 export class Ledger {
   readonly entries = new Map<number, Entry>();
-  readonly violations: string[] = [];
+  readonly #violations = new Set<string>();
   /** Answered with 202 or 200. */
   acknowledged = 0;
   resent = 0;
   looks = 0;
+
+  /** Each once, however often it was seen. */
+  get violations(): readonly string[] {
+    return [...this.#violations];
+  }
 
   open(submission: Submission): Entry {
     const entry = { submission, ids: new Set<string>(), isUncertain: false, isCancelAsked: false };
@@ -74,7 +79,7 @@ export class Ledger {
   }
 
   violate(what: string): void {
-    this.violations.push(what);
+    this.#violations.add(what);
   }
 }
 
@@ -92,6 +97,6 @@ function isSame(before: SeenEnd, now: SeenEnd): boolean {
   );
 }
 
-function text({ state, finishedAt, results }: SeenEnd): string {
-  return `${state} at ${finishedAt} with ${results ?? 'unseen results'}`;
+function text({ state, finishedAt, results = '' }: SeenEnd): string {
+  return `${state} at ${finishedAt} with ${results.slice(0, 120)}`;
 }
