@@ -41,7 +41,7 @@ describe('the README', () => {
     const script = snippet
       .replaceAll('localhost:8000', new URL(server.url).host)
       .replaceAll('npx shoal jobs submit', `node dist/cli/main.js jobs submit --url ${server.url}`)
-      .replaceAll('results.jsonl', '/dev/stdout');
+      .replaceAll('--out results.jsonl', '');
     return (await run('bash', ['-c', script])).stdout;
   };
 
