@@ -133,7 +133,9 @@ describe('shutdown', () => {
 
   it('by SIGKILL leaves nothing behind', async () => {
     const leftovers = (): string[] =>
-      readdirSync(tmpdir()).filter((name) => /^shoal(?!-(stub|model|config|package|data))/.test(name));
+      readdirSync(tmpdir()).filter((name) =>
+        /^shoal(?!-(stub|model|config|package|data))/.test(name),
+      );
     const before = leftovers();
     server = await TestServer.start([stubModels({ one: { sleep_ms: 5000 } })]);
     const engines = server.enginePids();
