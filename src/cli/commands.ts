@@ -1,24 +1,23 @@
 import { ConfigError } from '../config/load.js';
 import { VERSION } from '../version.js';
-import { bench } from './bench.js';
 import { generalHelp } from './help.js';
-import { jobs } from './jobs/command.js';
-import { serve, work } from './serve.js';
-import { tune } from './tune.js';
 
-const COMMANDS: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
-  serve,
-  worker: work,
-  bench,
-  tune,
-  jobs,
+type Command = (args: string[]) => Promise<void>;
+
+/** Loaded when they are called: a client need not load a server. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import('./serve.js')).serve,
+  worker: async () => (await import('./serve.js')).work,
+  jobs: async () => (await import('./jobs/command.js')).jobs,
+  bench: async () => (await import('./bench.js')).bench,
+  tune: async () => (await import('./tune.js')).tune,
 };
 
 /** Runs one command. What goes wrong is one line and a non-zero exit code. */
 export async function runCommand([name = '--help', ...args]: string[]): Promise<void> {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   try {
-    if (command !== undefined) await command(args);
+    if (command !== undefined) await (await command())(args);
     else if (name === '--version' || name === '-v') console.log(VERSION);
     else if (name === '--help' || name === '-h') console.log(generalHelp());
     else throw new ConfigError(`there is no command "${name}"; see shoal --help`);
