@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Cancellation } from '../../cancellation.js';
 import { ShoalError } from '../../errors.js';
+import { failpoint } from '../failpoint.js';
 import type { JobProblem, JobRecord } from '../job.js';
 import { type Claim, type ConsumerOptions, MAX_LOSSES, type Verdict } from '../job-store.js';
 import type { Outcome } from './bull.js';
@@ -13,12 +14,7 @@ export interface ClaimsOptions {
   readonly work: Link;
   readonly keepMs: number;
   readonly leaseMs: number;
-  /** One image of a job; `undefined` when it is gone. */
-  fetchImage(
-    job: JobRecord,
-    at: number,
-    cancellation: Cancellation,
-  ): Promise<Uint8Array | undefined>;
+  fetchImage(job: JobRecord, at: number, cancellation: Cancellation): Promise<Uint8Array>;
   /** Its receiver is to be told. */
   announce(ticket: Ticket): void;
 }
@@ -100,12 +96,7 @@ export class Claims {
   ): Promise<Verdict> {
     const claim: Claim = {
       job,
-      image: async (at) => {
-        const image = await this.#options.fetchImage(job, at, cancellation);
-        if (image === undefined)
-          throw new ShoalError('job_not_found', 'The images of this job are gone.');
-        return image;
-      },
+      image: (at) => this.#options.fetchImage(job, at, cancellation),
       cancellation,
       progress: this.#progress(job.id, token),
     };
@@ -143,6 +134,7 @@ export class Claims {
       problem,
       results,
     )) as [string, string[]];
+    failpoint('verdict.durable');
     if (answer === 'ok' && parseRecord(record).webhook !== undefined) {
       this.#options.announce({ id, number });
     }

@@ -35,17 +35,16 @@ export class Courier {
       this.#busy--;
     }
     if (verdict.kind === 'released') return { kind: 'back' };
-    // Only put off: nothing has happened that anybody should see.
+    // Only put off: there is nothing that a reader could see.
     if (verdict.kind === 'retry' && !verdict.isCounted) return later(verdict.delayMs);
     const state = { delivered: 'delivered', abandoned: 'failed', retry: 'pending' }[verdict.kind];
     const reason = verdict.kind === 'delivered' ? '' : verdict.reason;
     const { id, number } = ticket;
     await this.#work.insist('delivered', id, number, attempt, Date.now(), state, reason);
-    if (verdict.kind !== 'retry') return { kind: 'done' };
-    return later(verdict.delayMs);
+    return verdict.kind === 'retry' ? later(verdict.delayMs) : { kind: 'done' };
   }
 }
 
 function later(delayMs: number): Outcome {
-  return { kind: 'later', at: Date.now() + Math.max(0, delayMs) };
+  return { kind: 'later', at: Date.now() + Math.max(0, Math.ceil(delayMs)) };
 }

@@ -1,4 +1,5 @@
 import type { Cancellation } from '../../cancellation.js';
+import { ShoalError } from '../../errors.js';
 import type { JobRecord } from '../job.js';
 import type { NewJob } from '../job-store.js';
 import { toStoreError } from './faults.js';
@@ -9,6 +10,8 @@ import { BYTES_PER_MS, CALL_MS } from './timing.js';
 /** Images come before their record. If that never comes, they go by themselves. */
 const ORPHAN_MS = 60_000;
 const RETRY_MS = 200;
+/** Whoever runs the job cannot stop in the meantime. */
+const PATIENCE_MS = 5000;
 
 /** Up to this size they travel with the call that needs them. */
 const SMALL_BYTES = 256 * 1024;
@@ -51,22 +54,29 @@ export class Images {
     return bytes <= SMALL_BYTES;
   }
 
-  /** Tries until it works; `undefined` when it is gone or not wanted any more. */
-  async get(
-    job: JobRecord,
-    at: number,
-    cancellation: Cancellation,
-  ): Promise<Uint8Array | undefined> {
+  /**
+   * One image of a job that is held. A short outage is waited for.
+   * @throws `store_unavailable`, `job_not_found`, or why the job is not wanted any more
+   */
+  async get(job: JobRecord, at: number, cancellation: Cancellation): Promise<Uint8Array> {
     const name = keys.image(this.#prefix, job.id, at);
-    const limitMs = limitFor(job.imageBytes);
-    while (!this.#isClosed && cancellation.reason === undefined) {
+    const until = performance.now() + PATIENCE_MS;
+    for (;;) {
+      if (cancellation.reason !== undefined) throw cancellation.reason;
       try {
-        return (await this.#large.call((client) => client.getBuffer(name), limitMs)) ?? undefined;
-      } catch {
+        const image = await this.#large.call(
+          (client) => client.getBuffer(name),
+          limitFor(job.imageBytes),
+        );
+        if (image !== null) return image;
+        // It went with the job, which somebody has removed.
+        throw new ShoalError('job_not_found', 'The job is gone.');
+      } catch (error) {
+        const isAway = error instanceof ShoalError && error.code === 'store_unavailable';
+        if (!isAway || this.#isClosed || performance.now() > until) throw error;
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
-    return undefined;
   }
 }
 

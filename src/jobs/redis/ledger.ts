@@ -1,4 +1,5 @@
 import { ShoalError } from '../../errors.js';
+import { failpoint } from '../failpoint.js';
 import { type FinalState, JOB_STATES, type JobRecord, type JobState } from '../job.js';
 import type {
   JobPage,
@@ -68,8 +69,10 @@ export class Ledger {
     ]);
     const [answer, ...found] = reply as [string, ...Found];
     refuse(answer);
+    failpoint('submit.written');
     const isNew = answer === 'new';
     if (isNew) await tickets.add(queueOf(job.model), { id: job.id, number: '0' }, job.priority);
+    failpoint('submit.durable');
     return { record: toRecord(found), isNew };
   }
 

@@ -18,7 +18,7 @@ const job = fc.record({
 describe('a record in Redis', () => {
   it('says what the job said', () => {
     fc.assert(
-      fc.property(job, fc.option(fc.webUrl(), { nil: undefined }), (changes, webhookUrl) => {
+      fc.property(job, fc.option(fc.string(), { nil: undefined }), (changes, webhookUrl) => {
         const made = newJob({ ...changes, ...(webhookUrl !== undefined && { webhookUrl }) });
         const { images, fingerprint, ...spec } = made;
         expect(images.length + fingerprint.length).toBeGreaterThan(0);

@@ -128,7 +128,9 @@ local function finish(id, job, state, now, keepMs, problem, results)
     bytes = bytes - tonumber(job.imageBytes)
   end
   if results and results ~= '' then
-    call('SET', P .. 'result:' .. id, results, 'PX', string.format('%.0f', keepMs + SPARE_MS))
+    call('SET', P .. 'result:' .. id, results)
+    -- In case nobody sweeps. What a receiver waits for stays until it is delivered.
+    if not job.webhookUrl then call('PEXPIRE', P .. 'result:' .. id, keepMs + SPARE_MS) end
     bytes = bytes + #results
   end
   setBytes(id, job, bytes)

@@ -62,13 +62,6 @@ end
 for _, id in ipairs(due(OUTBOX, now)) do
   local job = load(id)
   if not job then call('ZREM', OUTBOX, id)
-  elseif tonumber(job.finishedAt) + keepMs + SPARE_MS <= now then
-    -- Its results are gone, and it must not stay for ever.
-    set(id, job, 'webhookState', 'failed')
-    set(id, job, 'webhookReason', 'not delivered in time')
-    call('ZREM', OUTBOX, id)
-    retain(id, job)
-    touch(id, job)
   elseif call('EXISTS', deliveryKey(id, job)) == 1 then call('ZADD', OUTBOX, now + auditMs, id)
   else
     undelivered[#undelivered + 1] = id .. '~' .. job.ticket
