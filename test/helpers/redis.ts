@@ -58,6 +58,8 @@ export class RedisServer {
       { stdio: ['ignore', 'pipe', 'pipe'] },
     );
     this.#child = child;
+    // A test that ran out of time does not stop it.
+    process.once('exit', () => child.kill('SIGKILL'));
     child.stdout.on('data', (chunk: Buffer) => (this.#output += chunk.toString()));
     await new Promise((resolve, reject) => {
       child.once('error', reject);

@@ -46,7 +46,7 @@ describe('the README', () => {
   };
 
   it('has jobs that are taken, listed and waited for', async () => {
-    const [submit = '', list = '', folder = ''] = snippets.filter((one) => /jobs/.test(one));
+    const [submit = '', list = '', folder = ''] = snippets.filter((one) => one.includes('jobs'));
     expect(JSON.parse(await runSnippet(submit))).toMatchObject({ progress: { total: 2 } });
     expect(JSON.parse(await runSnippet(list))).toMatchObject({
       jobs: [{ progress: { total: 2 } }],
