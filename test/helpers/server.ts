@@ -33,8 +33,9 @@ export class TestServer {
   static async start(
     args: readonly string[] = [],
     environment: Record<string, string> = {},
+    command = 'serve',
   ): Promise<TestServer> {
-    const child = runCli(['serve', '--port', '0', '--log-format', 'json', ...args], environment);
+    const child = runCli([command, '--port', '0', '--log-format', 'json', ...args], environment);
     const lines: LogLine[] = [];
     const exit: TestServer['exit'] = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
