@@ -1,5 +1,5 @@
 /**
- * npm run bench:jobs [-- --parts latency,throughput,redis,workers] [--seconds 30] [--rounds 4]
+ * npm run bench:jobs [-- --parts latency,throughput,redis,workers] [--seconds 6] [--rounds 20]
  *                    [--share 0.2] [--images DIR]
  *
  * What jobs cost and what they bring, each against something measured in the same run. The last
@@ -23,8 +23,8 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const { values } = parseArgs({
   options: {
     parts: { type: 'string', default: 'latency,throughput' },
-    seconds: { type: 'string', default: '30' },
-    rounds: { type: 'string', default: '4' },
+    seconds: { type: 'string', default: '6' },
+    rounds: { type: 'string', default: '20' },
     share: { type: 'string', default: '0.2' },
     images: { type: 'string' },
   },
@@ -50,7 +50,10 @@ if (parts.includes('latency')) {
     seconds,
     rounds,
     share: Number(values.share),
-    flags: ['--queue', 'embedded', '--data-dir', join(folder, 'latency')],
+    flags: [
+      ['--queue', 'embedded', '--data-dir', join(folder, 'without')],
+      ['--queue', 'embedded', '--data-dir', join(folder, 'beside')],
+    ],
     tell,
   });
   console.log(`\n${latencyTable(findings)}`);
@@ -59,7 +62,7 @@ if (parts.includes('latency')) {
 // Stubs are refused by servers that are not for tests.
 process.env['NODE_ENV'] = 'test';
 const image = await solidPng([1, 2, 3], 64, 64);
-const throughput = { root, folder, image, seconds: Math.min(10, seconds), rounds, tell };
+const throughput = { root, folder, image, seconds, rounds: Math.ceil(rounds / 5), tell };
 if (parts.includes('throughput')) {
   const model = stubModels({ stub: {} });
   const found = await measureThroughput({ ...throughput, model, redisUrl: undefined });
@@ -75,7 +78,15 @@ if (parts.includes('redis') || parts.includes('workers')) {
   }
   if (parts.includes('workers')) {
     const model = stubModels({ stub: { sleep_ms: 50 } });
-    const options = { root, model, image, redisUrl: redis.url, jobs: 300, rounds, tell };
+    const options = {
+      root,
+      model,
+      image,
+      redisUrl: redis.url,
+      jobs: 300,
+      rounds: Math.ceil(rounds / 5),
+      tell,
+    };
     console.log(`\n${workersTable(await measureWorkers(options))}`);
   }
   await redis.stop();

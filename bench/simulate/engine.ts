@@ -33,6 +33,7 @@ export class Engine implements Server {
   readonly #background = new Fifo<Item>();
   readonly #heldSince = new WeakMap<Item, number>();
   #size = 0;
+  #interactiveSize = 0;
   #stopWaiting: (() => void) | undefined;
 
   constructor(world: World, options: EngineOptions) {
@@ -49,7 +50,7 @@ export class Engine implements Server {
       this.#world.drop(item);
       return;
     }
-    if (!item.isBackground) this.#traffic.arrived(clock.now, this.#size);
+    if (!item.isBackground) this.#traffic.arrived(clock.now, this.#interactiveSize++);
     this.#size++;
     (item.isBackground ? this.#background : this.#interactive).push(item);
     this.#assignWork();
@@ -112,7 +113,7 @@ export class Engine implements Server {
     const batch = [...this.#interactive.take(size), ...this.#background.take(extra)];
     const lane = session === 'wide' ? 'wide' : (this.#world.firstIdle() as number);
     this.#world.run(lane, batch, (tookMs) => {
-      this.#size -= batch.length;
+      for (const item of batch) this.#forget(item);
       this.#traffic.answered(this.#world.clock.now);
       if (session === 'narrow') {
         const inferMs = tookMs - batch.length * profile.perItemMs;
@@ -120,6 +121,11 @@ export class Engine implements Server {
       }
       this.#assignWork();
     });
+  }
+
+  #forget(item: Item): void {
+    this.#size--;
+    if (!item.isBackground) this.#interactiveSize--;
   }
 
   #dropUnwanted(queue: Fifo<Item>): void {
@@ -132,7 +138,7 @@ export class Engine implements Server {
     queue.keep((item) => {
       const isWanted = item.deadline > now && item.cancelledAt > now;
       if (!isWanted) {
-        this.#size--;
+        this.#forget(item);
         this.#world.drop(item);
       }
       return isWanted;

@@ -35,6 +35,8 @@ export class Batcher {
   readonly #config: BatcherConfig;
   readonly #host: BatcherHost;
   readonly #items = new Map<number, Item>();
+  /** How many of them somebody waits for. A backlog behind them is no crowd. */
+  #interactive = 0;
   readonly #freeSlots: number[];
   readonly #queued = new Waitlist();
   readonly #ready = new Waitlist();
@@ -79,7 +81,7 @@ export class Batcher {
       decodeMs: 0,
       waitingSince: now,
     };
-    if (!meta.isBackground) this.#traffic.arrived(now, this.#items.size);
+    if (!meta.isBackground) this.#traffic.arrived(now, this.#interactive++);
     this.#items.set(meta.id, item);
     this.#queued.add(item);
     this.#assignWork();
@@ -279,6 +281,7 @@ export class Batcher {
 
   #forget(item: Item): void {
     this.#items.delete(item.meta.id);
+    if (!item.meta.isBackground) this.#interactive--;
     if (item.slot >= 0) this.#freeSlots.push(item.slot);
   }
 }

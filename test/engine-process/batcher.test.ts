@@ -117,6 +117,22 @@ describe('Batcher', () => {
     expect(outcomes().map(({ id }) => id)).toEqual([1, 4, 5, 2, 3]);
   });
 
+  it('does not take a backlog for a crowd: where batches gain nothing, items still run one by one', () => {
+    const curve = [1, 2].map((batch) => ({ batch, ms: 18 * batch }));
+    const { batcher, lanes, state, reports } = setUp({ maxBatch: 2, curve });
+    for (let id = 101; id <= 160; id++) batcher.add(meta(id, 1e9, true), BYTES);
+    for (let id = 1; id <= 50; id += 2) {
+      for (const one of [id, id + 1]) batcher.add(meta(one, 1e9), BYTES);
+      while (!reports.some(({ items }) => items.some((item) => item.id === id + 1))) {
+        const { task } = lanes[0] as (typeof lanes)[0];
+        state.now += 19 * (task?.kind === 'run' ? task.items.length : 0);
+        lanes[0]?.finish();
+      }
+    }
+    const interactive = reports.filter(({ items }) => items.some(({ id }) => id <= 50));
+    expect(interactive.map(({ batch }) => batch?.size)).toEqual(Array(50).fill(1));
+  });
+
   it('takes items of tenants with little in work first', () => {
     const { batcher, lanes, outcomes } = setUp({ maxBatch: 1 });
     for (const [id, rank] of [
