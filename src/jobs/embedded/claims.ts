@@ -46,7 +46,8 @@ export function take(table: JobTable, model: string, count: number, now: number)
 
 function nextReadyAt(table: JobTable, model: string, now: number): number | undefined {
   const next = table.database.get(
-    `select min(ready_at) as at from jobs where model = ? and state = 'queued' and ready_at > ?`,
+    `select min(ready_at) as at from jobs
+       where model = ? and state = 'queued' and ready_at > 0 and ready_at > ?`,
     model,
     now,
   );

@@ -9,7 +9,7 @@ import {
 } from '../job.js';
 import { MAX_LOSSES, type StoreLimits } from '../job-store.js';
 import type { Database, Row } from './database.js';
-import { RECORD_COLUMNS, toRecord } from './rows.js';
+import { priorityNumber, RECORD_COLUMNS, toRecord } from './rows.js';
 
 /** What a job costs besides its images and results. */
 const OVERHEAD_BYTES = 1024;
@@ -59,6 +59,17 @@ export class JobTable {
     if (row === undefined) return undefined;
     const record = toRecord(row);
     return record.state === 'queued' ? { ...record, position: this.#positionOf(row) } : record;
+  }
+
+  /** The same of the one that came last, behind all others of its priority. */
+  describeNewest({ id, model, priority }: Pick<JobRecord, 'id' | 'model' | 'priority'>): JobRecord {
+    const row = this.find(id) as Row;
+    const waiting = this.database.get(
+      'select sum(jobs) as n from waiting where model = ? and priority <= ?',
+      model,
+      priorityNumber(priority),
+    );
+    return { ...toRecord(row), position: (waiting?.['n'] as number) - 1 };
   }
 
   #positionOf(row: Row): number {

@@ -76,6 +76,28 @@ const MIGRATIONS: readonly string[] = [
     update totals set jobs = jobs + 1, bytes = bytes + new.bytes where state = new.state;
   end;
   `,
+  `
+  -- Those that wait for their next try; few, however many wait for their first.
+  create index jobs_delayed on jobs (model, ready_at) where state = 'queued' and ready_at > 0;
+
+  -- How many wait, so that the place of a new one is known without counting them.
+  create table waiting (model text not null, priority integer not null, jobs integer not null,
+    primary key (model, priority)) strict, without rowid;
+  insert into waiting select model, priority, count(*) from jobs where state = 'queued'
+    group by model, priority;
+  create trigger waiting_added after insert on jobs when new.state = 'queued' begin
+    insert into waiting values (new.model, new.priority, 1)
+      on conflict do update set jobs = jobs + 1;
+  end;
+  create trigger waiting_removed after delete on jobs when old.state = 'queued' begin
+    update waiting set jobs = jobs - 1 where model = old.model and priority = old.priority;
+  end;
+  create trigger waiting_changed after update of state on jobs
+    when (old.state = 'queued') <> (new.state = 'queued') begin
+    update waiting set jobs = jobs + iif(new.state = 'queued', 1, -1)
+      where model = new.model and priority = new.priority;
+  end;
+  `,
 ];
 
 /** @throws when the database comes from a newer version */

@@ -53,7 +53,7 @@ export function submit(table: JobTable, job: NewJob): Submission {
     );
   }
   table.noteChange(seq);
-  return { record: table.describe(job.id) as JobRecord, isNew: true };
+  return { record: table.describeNewest(job), isNew: true };
 }
 
 function findSame(table: JobTable, job: NewJob): JobRecord | undefined {

@@ -1,0 +1,126 @@
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Operations } from '../../../src/jobs/embedded/operations.js';
+import { JOB_PRIORITIES, type JobPriority } from '../../../src/jobs/job.js';
+import type { Verdict } from '../../../src/jobs/job-store.js';
+import { DONE, LIMITS, newJob } from '../../helpers/jobs.js';
+
+const problem = { code: 'model_failed', detail: '' } as const;
+const VERDICTS: readonly Verdict[] = [
+  DONE,
+  { kind: 'failed', problem },
+  { kind: 'retry', problem, delayMs: 0, isBlamed: true },
+  { kind: 'released' },
+];
+
+type Step =
+  | { readonly kind: 'submit'; readonly model: string; readonly priority: JobPriority }
+  | { readonly kind: 'run'; readonly model: string; readonly verdict: Verdict | undefined }
+  | { readonly kind: 'cancel' | 'retry'; readonly which: number }
+  | { readonly kind: 'purge' };
+
+const model = fc.constantFrom('m', 'n');
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('submit' as const),
+      model,
+      priority: fc.constantFrom(...JOB_PRIORITIES),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('run' as const),
+      model,
+      verdict: fc.constantFrom(...VERDICTS, undefined),
+    }),
+  },
+  fc.record({ kind: fc.constantFrom('cancel' as const, 'retry' as const), which: fc.nat(20) }),
+  fc.record({ kind: fc.constant('purge' as const) }),
+);
+
+describe('what the embedded store knows about those that wait', () => {
+  let folder: string;
+  const open = (where = folder): Operations =>
+    new Operations({ folder: where, limits: LIMITS, isFirst: true });
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'shoal-waiting-'));
+  });
+  afterEach(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  it('is what counting them would say, whatever has happened', () => {
+    const operations = open();
+    const { database } = operations;
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+        database.script('begin; delete from jobs');
+        const ids: string[] = [];
+        for (const one of steps) play(operations, ids, one);
+        const counted = database.all(
+          `select model, priority, count(*) as jobs from jobs where state = 'queued'
+             group by model, priority order by model, priority`,
+        );
+        const kept = database.all('select * from waiting where jobs > 0 order by model, priority');
+        database.script('rollback');
+        expect(kept).toEqual(counted);
+      }),
+    );
+    database.close();
+  });
+
+  it('is there after a database of before has been opened', () => {
+    const first = open();
+    for (const priority of ['high', 'low', 'low'] as const) first.submit(newJob({ priority }));
+    first.database.script(
+      `drop trigger waiting_added; drop trigger waiting_removed; drop trigger waiting_changed;
+       drop table waiting; drop index jobs_delayed; pragma user_version = 1`,
+    );
+    first.database.close();
+    // A thread gives its lock back when it ends, so here only a copy can be opened.
+    const copy = join(folder, 'copy');
+    mkdirSync(copy);
+    for (const name of readdirSync(folder).filter((one) => one.startsWith('jobs.'))) {
+      cpSync(join(folder, name), join(copy, name));
+    }
+    const second = open(copy);
+    expect(second.submit(newJob({ priority: 'normal' })).record.position).toBe(1);
+    expect(second.submit(newJob({ priority: 'low' })).record.position).toBe(4);
+    second.database.close();
+  });
+});
+
+/** A submission is told its place at once; asking for it must give the same. */
+function play(operations: Operations, ids: string[], one: Step): void {
+  switch (one.kind) {
+    case 'submit': {
+      const { record } = operations.submit(newJob({ model: one.model, priority: one.priority }));
+      expect(record).toEqual(operations.get(record.id));
+      ids.push(record.id);
+      break;
+    }
+    case 'run':
+      for (const { job, token } of operations.take(one.model, 1).jobs) {
+        if (one.verdict !== undefined) operations.settle({ id: job.id, token }, one.verdict);
+      }
+      break;
+    case 'cancel':
+      operations.cancel(ids[one.which] ?? '');
+      break;
+    case 'retry': {
+      const { state } = operations.get(ids[one.which] ?? '') ?? { state: 'queued' };
+      if (state === 'failed' || state === 'cancelled') {
+        operations.retry(ids[one.which] ?? '', Date.now() + 1e6);
+      }
+      break;
+    }
+    case 'purge':
+      operations.purge('anna', ['completed', 'failed', 'cancelled']);
+  }
+}
