@@ -75,16 +75,13 @@ const MIGRATIONS: readonly string[] = [
     update totals set jobs = jobs - 1, bytes = bytes - old.bytes where state = old.state;
     update totals set jobs = jobs + 1, bytes = bytes + new.bytes where state = new.state;
   end;
-  `,
-  `
+
   -- Those that wait for their next try; few, however many wait for their first.
   create index jobs_delayed on jobs (model, ready_at) where state = 'queued' and ready_at > 0;
 
   -- How many wait, so that the place of a new one is known without counting them.
   create table waiting (model text not null, priority integer not null, jobs integer not null,
     primary key (model, priority)) strict, without rowid;
-  insert into waiting select model, priority, count(*) from jobs where state = 'queued'
-    group by model, priority;
   create trigger waiting_added after insert on jobs when new.state = 'queued' begin
     insert into waiting values (new.model, new.priority, 1)
       on conflict do update set jobs = jobs + 1;
