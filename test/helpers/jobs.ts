@@ -17,7 +17,7 @@ export const LIMITS = {
   maxBytes: 2 ** 30,
   keepMs: 3_600_000,
   keepCount: 1000,
-  leaseMs: 1000,
+  leaseMs: 2000,
 };
 
 export function newJob(changes: Partial<NewJob> = {}): NewJob {

@@ -144,7 +144,8 @@ export function describeStore(name: string, createHarness: () => Promise<StoreHa
         const { record } = await store.submit(job);
         const claim = await manual.claimed(0);
         const stored = await Promise.all(images.map((_, at) => claim.image(at)));
-        expect(stored.map((image) => Buffer.from(image))).toEqual(images);
+        // Compared by hand: the matcher takes so long over bytes that the lease would run out.
+        expect(stored.map((image, at) => images[at]?.equals(image))).toEqual([true, true]);
         const running = await inState(store, job.id, 'running');
         expect(running.version).toBeGreaterThan(record.version);
         expect(running.startedAt).toBeGreaterThanOrEqual(job.createdAt);
