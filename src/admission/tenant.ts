@@ -57,6 +57,11 @@ export class Tenant implements Flow {
     this.#inWork++;
   }
 
+  /** Counts a request that costs little and may take long, so only its rate. @throws the same */
+  pass(): void {
+    this.#takeToken();
+  }
+
   leave(): void {
     this.#inWork--;
   }

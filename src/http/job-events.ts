@@ -27,6 +27,12 @@ export async function followJob(
   const { context } = request;
   const { watchers } = source;
   let seen = lastSeen(request.headers['last-event-id']);
+  const first = await source.read();
+  if (isFinal(first.state) && first.version <= seen) {
+    // Anything else would make a browser come back again and again.
+    void reply.code(204).send();
+    return;
+  }
   reply.hijack();
   const { raw } = reply;
   raw.writeHead(200, {

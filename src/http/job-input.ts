@@ -82,36 +82,35 @@ async function readJson(
   body: Buffer,
   limits: JobInputLimits,
 ): Promise<{ images: readonly Buffer[]; fields: Readonly<Record<string, unknown>> }> {
-  const list = parseListOrOne(body);
-  if (list.texts === undefined) {
-    const { image_b64: one, images_b64: several, ...others } = list.rest;
-    checkOptions(others);
-    const detail =
-      one !== undefined && several !== undefined
-        ? 'Give "image_b64" or "images_b64", not both.'
-        : 'Give "image_b64" (a string of base64) or "images_b64" (a list of them).';
-    throw new ShoalError('invalid_request', detail);
+  const { rest, texts } = parseListOrOne(body, limits.maxImages);
+  if (texts === undefined) {
+    const others = Object.entries(rest).filter(([key]) => !/^images?_b64$/.test(key));
+    checkOptions(Object.fromEntries(others));
+    throw new ShoalError(
+      'invalid_request',
+      'Give "image_b64" (a string of base64) or "images_b64" (a list of them).',
+    );
   }
-  if (list.texts.length > limits.maxImages) throw tooMany(limits);
   const images: Buffer[] = [];
-  for (const text of list.texts) {
+  for (const text of texts) {
     // Decoding many of them at a stretch would keep everybody else waiting.
     if (images.length > 0) await nextTurn();
     images.push(decodeBase64(text, limits.maxImageBytes));
   }
-  return { images, fields: list.rest };
+  return { images, fields: rest };
 }
 
-function parseListOrOne(body: Buffer): {
-  rest: Readonly<Record<string, unknown>>;
-  texts: readonly Buffer[] | undefined;
-} {
-  if (!body.includes('"images_b64"')) {
-    const { rest, image } = parseJsonBody(body);
-    return { rest, texts: image === undefined ? undefined : [image] };
+function parseListOrOne(
+  body: Buffer,
+  maxImages: number,
+): { rest: Readonly<Record<string, unknown>>; texts: readonly Buffer[] | undefined } {
+  const list = parseJsonListBody(body, maxImages);
+  if (list !== undefined) {
+    if (!('image_b64' in list.rest)) return { rest: list.rest, texts: list.images };
+    throw new ShoalError('invalid_request', 'Give "image_b64" or "images_b64", not both.');
   }
-  const { rest, images } = parseJsonListBody(body);
-  return { rest, texts: 'image_b64' in rest ? undefined : images };
+  const { rest, image } = parseJsonBody(body);
+  return { rest, texts: image === undefined ? undefined : [image] };
 }
 
 function checkSizes(images: readonly Buffer[], limits: JobInputLimits): void {

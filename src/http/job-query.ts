@@ -22,10 +22,7 @@ export function readWait(query: unknown): number {
 /** `GET /jobs?state=&limit=&cursor=`. */
 export function readListQuery(query: unknown): Omit<JobQuery, 'owner'> {
   const { state, limit = String(DEFAULT_LIMIT), cursor, ...others } = query as Query;
-  const [other] = Object.keys(others);
-  if (other !== undefined) {
-    throw invalid(`There is no ${JSON.stringify(other.slice(0, 64))} here.`);
-  }
+  refuseOthers(others);
   if (state !== undefined && !JOB_STATES.includes(state as JobState)) {
     throw invalid(`"state" must be one of ${JOB_STATES.join(', ')}.`);
   }
@@ -48,12 +45,19 @@ export function readPurgeQuery<State extends string>(
   query: unknown,
   allowed: readonly State[],
 ): State[] {
-  const { state } = query as Query;
+  const { state, ...others } = query as Query;
+  refuseOthers(others);
   const states = typeof state === 'string' ? state.split(',') : [];
   if (states.length > 0 && states.every((one) => (allowed as readonly string[]).includes(one))) {
     return [...new Set(states)] as State[];
   }
   throw invalid(`"state" must be one or more of ${allowed.join(', ')}, with commas.`);
+}
+
+function refuseOthers(others: Query): void {
+  const [other] = Object.keys(others);
+  if (other === undefined) return;
+  throw invalid(`There is no ${JSON.stringify(other.slice(0, 64))} here.`);
 }
 
 function invalid(detail: string): ShoalError {

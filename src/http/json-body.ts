@@ -19,7 +19,7 @@ export interface JsonBody {
 
 export interface JsonListBody {
   readonly rest: Readonly<Record<string, unknown>>;
-  readonly images: readonly Buffer[] | undefined;
+  readonly images: readonly Buffer[];
 }
 
 /** A part of the body, as places in it. */
@@ -28,10 +28,14 @@ interface Range {
   readonly end: number;
 }
 
-/** The same for `{"images_b64": ["…", …], …}`. */
-export function parseJsonListBody(body: Buffer): JsonListBody {
-  const found = findImages(body);
-  if (found === undefined) return { rest: parseSmall(body), images: undefined };
+/**
+ * The same for `{"images_b64": ["…", …], …}`.
+ * `undefined` without such a list.
+ * @param maxImages beyond this it is not read on: every entry costs memory, even an empty one
+ */
+export function parseJsonListBody(body: Buffer, maxImages: number): JsonListBody | undefined {
+  const found = findImages(body, maxImages);
+  if (found === undefined) return undefined;
   const others = without(body, found.list, 'images_b64', `"${PLACEHOLDER}"`);
   return { rest: others, images: found.images.map(({ start, end }) => body.subarray(start, end)) };
 }
@@ -73,7 +77,7 @@ function findImage(body: Buffer): Range | undefined {
 }
 
 /** Where the first `"images_b64"` and its entries lie, if that is a list of strings. */
-function findImages(body: Buffer): { list: Range; images: Range[] } | undefined {
+function findImages(body: Buffer, maxImages: number): { list: Range; images: Range[] } | undefined {
   const start = valueOf(body, LIST_KEY);
   if (start === undefined || body[start] !== OPEN) return undefined;
   const images: Range[] = [];
@@ -82,9 +86,15 @@ function findImages(body: Buffer): { list: Range; images: Range[] } | undefined 
     const image = findString(body, at);
     if (image === undefined) return undefined;
     images.push(image);
+    if (images.length > maxImages) {
+      throw new ShoalError('body_too_large', `There may be at most ${String(maxImages)} images.`);
+    }
     at = skipSpace(body, image.end + 1);
-    if (body[at] === COMMA) at = skipSpace(body, at + 1);
-    else if (body[at] !== CLOSE) return undefined;
+    if (body[at] === CLOSE) break;
+    if (body[at] !== COMMA) return undefined;
+    at = skipSpace(body, at + 1);
+    // One comma too many.
+    if (body[at] === CLOSE) return undefined;
   }
   return { list: { start, end: at + 1 }, images };
 }

@@ -14,10 +14,11 @@ export class ClientGoneError extends Error {
 
 /** Bodies are taken by the routes that have said so, and how much of it. */
 export function receiveBodies(app: FastifyInstance): void {
-  app.addContentTypeParser('*', ({ context, is404 }, payload, done) => {
+  app.addContentTypeParser('*', ({ context, is404, headers }, payload, done) => {
     const { maxBodyBytes: maxBytes, reservation } = context;
-    if (is404) {
-      // It is told that there is no such route, whatever it sends.
+    const isEmpty = headers['content-length'] === '0' && maxBytes === undefined;
+    if (is404 || isEmpty) {
+      // It is told that there is no such route, whatever it sends; and nothing is no body.
       payload.resume();
       done(null);
     } else if (maxBytes === undefined) {

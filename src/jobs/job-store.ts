@@ -146,8 +146,10 @@ export interface JobStore {
   /** Whether it can take jobs now; the text is for people. */
   readonly status: { readonly isUp: boolean; readonly detail: string };
 
-  /** A hint that a job may have changed. Hints can be lost; whoever relies on one looks again. */
+  /** A hint that a job may have changed. Whoever relies on one looks again after `recheckMs`. */
   onChange(listener: (id: string) => void): void;
+  /** How long a hint can be missed: not at all within a process, easily over a network. */
+  readonly recheckMs: number;
 
   consume(options: ConsumerOptions): Consumer;
   deliver(options: CourierOptions): Consumer;

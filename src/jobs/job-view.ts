@@ -52,7 +52,7 @@ export function viewJob(job: JobRecord, now: number): JobView {
 }
 
 function doneAtEnd(job: JobRecord): number {
-  return job.state === 'completed' ? job.imageCount : job.done;
+  return job.state === 'completed' || job.state === 'failed' ? job.imageCount : job.done;
 }
 
 function viewResult(result: ImageResult): ResultView {

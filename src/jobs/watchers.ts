@@ -1,8 +1,5 @@
 import type { JobStore } from './job-store.js';
 
-/** Hints from Redis can be lost, so whoever waits looks again by itself. */
-const RECHECK_MS = 2000;
-
 /** Somebody who waits for a job to change. */
 export interface Watch extends Disposable {
   /** Resolves after a change since the last call, or after `ms`, or when the server stops. */
@@ -12,9 +9,11 @@ export interface Watch extends Disposable {
 /** Wakes those who follow jobs. */
 export class JobWatchers {
   readonly #watches = new Map<string, Set<() => void>>();
+  readonly #recheckMs: number;
   #isClosed = false;
 
-  constructor(store: JobStore) {
+  constructor(store: Pick<JobStore, 'onChange' | 'recheckMs'>) {
+    this.#recheckMs = store.recheckMs;
     store.onChange((id) => {
       for (const wake of this.#watches.get(id) ?? []) wake();
     });
@@ -38,7 +37,7 @@ export class JobWatchers {
       next: async (ms) => {
         if (!isChanged && !this.#isClosed) {
           await new Promise<void>((done) => {
-            const timer = setTimeout(done, Math.min(ms, RECHECK_MS));
+            const timer = setTimeout(done, Math.min(ms, this.#recheckMs));
             resolve = () => {
               clearTimeout(timer);
               done();

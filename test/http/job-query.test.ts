@@ -46,6 +46,7 @@ describe('the queries of jobs', () => {
     for (const state of [undefined, '', 'a,', 'c', ['a']]) {
       expectCode('invalid_request', () => readPurgeQuery({ state }, ['a', 'b']));
     }
+    expectCode('invalid_request', () => readPurgeQuery({ state: 'a', model: 'm' }, ['a', 'b']));
   });
 
   it('take visible keys', () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -42,6 +42,18 @@ describe('the folder of the embedded store', () => {
     await store.close();
     await (await harness.open()).close();
     await harness.cleanUp();
+  });
+
+  it('shows the images of clients to nobody else', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'shoal-jobs-'));
+    chmodSync(folder, 0o755);
+    const store = await EmbeddedStore.open({ folder, limits: LIMITS, log, entry });
+    await store.submit(newJob());
+    for (const name of readdirSync(folder).filter((file) => file.startsWith('jobs.'))) {
+      expect(statSync(join(folder, name)).mode & 0o077, name).toBe(0);
+    }
+    await store.close();
+    rmSync(folder, { recursive: true });
   });
 
   it('must be usable', async () => {

@@ -67,7 +67,9 @@ describe('jobs', () => {
           await jobs.fetch(`/jobs/${id}/events`, { headers: { 'last-event-id': String(version) } })
         ).text();
       expect(eventsOf(await resume((versions.at(-1) ?? 0) - 1))).toEqual([events.at(-1)]);
-      expect(eventsOf(await resume(versions.at(-1) ?? 0))).toEqual([]);
+      expect(await resume(versions.at(-1) ?? 0)).toBe('');
+      const over = await jobs.fetch(`/jobs/${id}/events`, { headers: { 'last-event-id': '99' } });
+      expect(over.status).toBe(204);
     });
   });
 
@@ -138,6 +140,22 @@ describe('jobs', () => {
     expect(await server.json('/health')).toMatchObject({
       jobs: { store: 'embedded', status: 'ok', worker: true },
     });
+  });
+});
+
+describe('jobs of a key with a rate', () => {
+  it('count whatever is asked about them', async () => {
+    const server = await TestServer.start([stubModels({ one: {} })], {
+      SHOAL_API_KEYS: ANNA,
+      SHOAL_KEY_RATE: '2',
+    });
+    const jobs = new JobsClient(server, ANNA);
+    const statuses = await Promise.all(
+      Array.from({ length: 10 }, async () => (await jobs.fetch('/jobs')).status),
+    );
+    expect(statuses).toContain(429);
+    expect(statuses).toContain(200);
+    await server.stop();
   });
 });
 

@@ -86,6 +86,7 @@ export function describeStore(name: string, createHarness: () => Promise<StoreHa
         expect(await store.get(c.id)).toBeUndefined();
         await store.cancel(a.id);
         expect(await store.submit(c)).toMatchObject({ isNew: true });
+        await expectRejection('queue_full', store.retry(a.id, Date.now() + 60_000));
       });
 
       it('refuses a job that does not fit beside the open ones', async () => {
@@ -96,6 +97,8 @@ export function describeStore(name: string, createHarness: () => Promise<StoreHa
         await expectRejection('store_full', store.submit(newJob({ images })));
         await store.cancel(job.id);
         expect(await store.submit(newJob({ images }))).toMatchObject({ isNew: true });
+        const never = newJob({ images: [Buffer.alloc(1_500_000)] });
+        await expectRejection('body_too_large', store.submit(never));
       });
     });
 
@@ -119,6 +122,12 @@ export function describeStore(name: string, createHarness: () => Promise<StoreHa
         expect([...seen].sort()).toEqual(jobs.map(({ id }) => id).sort());
         const times = seen.map((id) => jobs.find((job) => job.id === id)?.createdAt ?? 0);
         expect(times).toEqual([...times].sort((a, b) => b - a));
+      });
+
+      it('do not begin anew when the cursor is not theirs', async () => {
+        await store.submit(newJob());
+        const page = store.list({ owner: 'anna', limit: 10, cursor: 'nonsense' });
+        await expectRejection('invalid_request', page);
       });
 
       it('can be of one state', async () => {

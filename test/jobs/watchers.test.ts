@@ -6,12 +6,13 @@ describe('JobWatchers', () => {
   let change: (id: string) => void;
   let watchers: JobWatchers;
   beforeEach(() => {
-    const store: Pick<JobStore, 'onChange'> = {
+    const store: Pick<JobStore, 'onChange' | 'recheckMs'> = {
+      recheckMs: 2000,
       onChange: (listener) => {
         change = listener;
       },
     };
-    watchers = new JobWatchers(store as JobStore);
+    watchers = new JobWatchers(store);
   });
 
   it('wake those who wait for this job', async () => {

@@ -161,21 +161,27 @@ export function takeDeliveries(
   now: number,
 ): TakenDeliveries {
   const marks = busy.map(() => '?').join(', ');
-  const rows = table.database.all(
-    `select ${RECORD_COLUMNS}, results, webhook_due_at from jobs where webhook_state = 'pending'
-       and id not in (${marks}) order by webhook_due_at limit ?`,
+  const pending = `webhook_state = 'pending' and id not in (${marks})`;
+  const due = table.database.all(
+    `select ${RECORD_COLUMNS}, results from jobs where ${pending} and webhook_due_at <= ?
+       order by webhook_due_at limit ?`,
     ...busy,
-    count + 1,
+    now,
+    count,
   );
-  const due = rows.filter((row) => (row['webhook_due_at'] as number) <= now).slice(0, count);
-  const next = rows.find((row) => !due.includes(row));
+  const next = table.database.get(
+    `select min(webhook_due_at) as at from jobs where ${pending} and webhook_due_at > ?`,
+    ...busy,
+    now,
+  );
   return {
     deliveries: due.map((row) => ({
       job: toRecord(row),
       webhookUrl: row['webhook_url'] as string,
       attempt: (row['webhook_attempts'] as number) + 1,
     })),
-    nextAt: next?.['webhook_due_at'] as number | undefined,
+    // Those that are due and did not fit are taken when a place is free.
+    nextAt: (next?.['at'] as number | null) ?? undefined,
   };
 }
 

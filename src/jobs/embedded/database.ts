@@ -3,6 +3,7 @@ import {
   type DatabaseSyncInstance,
   type StatementSyncInstance,
 } from '@photostructure/sqlite';
+import { closeSync, openSync } from 'node:fs';
 import { ShoalError } from '../../errors.js';
 
 type Value = string | number | null | Uint8Array;
@@ -25,6 +26,8 @@ export class Database {
 
   /** @throws DatabaseBusyError when another process has it */
   constructor(path: string) {
+    // Images are nobody else's business; SQLite gives its other files the same rights.
+    closeSync(openSync(path, 'a', 0o600));
     this.#driver = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
     try {
       // Before WAL: then the whole file is locked for one process, and the kernel lets go of it

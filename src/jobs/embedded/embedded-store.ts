@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError } from '../../config/load.js';
 import type { Log } from '../../telemetry/log.js';
-import type { FinalState, JobRecord } from '../job.js';
+import { type FinalState, isFinal, type JobRecord } from '../job.js';
 import type {
   Consumer,
   ConsumerOptions,
@@ -34,6 +34,7 @@ const RESTART_MS = 1000;
 /** Jobs in an SQLite database on a thread of its own, for one server. */
 export class EmbeddedStore implements JobStore {
   readonly kind = 'embedded';
+  readonly recheckMs = 15_000;
   readonly place: string;
   readonly #options: EmbeddedOptions;
   #link: ThreadLink;
@@ -174,7 +175,7 @@ export class EmbeddedStore implements JobStore {
   #noteChange(change: Change): void {
     for (const consumer of this.#consumers) consumer.noteChange(change);
     // The end of a job may be something to deliver.
-    for (const courier of this.#couriers) courier.wake();
+    if (isFinal(change.state)) for (const courier of this.#couriers) courier.wake();
     for (const listener of this.#listeners) listener(change.id);
   }
 

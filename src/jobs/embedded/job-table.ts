@@ -13,6 +13,8 @@ import { priorityNumber, RECORD_COLUMNS, toRecord } from './rows.js';
 
 /** What a job costs besides its images and results. */
 const OVERHEAD_BYTES = 1024;
+/** Nobody counts further: many who ask would hold everybody up. */
+const MAX_POSITION = 10_000;
 const LOST: JobProblem = {
   code: 'worker_lost',
   detail: 'The process that ran this job ended before the job did, again and again.',
@@ -69,16 +71,17 @@ export class JobTable {
       model,
       priorityNumber(priority),
     );
-    return { ...toRecord(row), position: (waiting?.['n'] as number) - 1 };
+    return { ...toRecord(row), position: Math.min(MAX_POSITION, (waiting?.['n'] as number) - 1) };
   }
 
   #positionOf(row: Row): number {
     const before = this.database.get(
-      `select count(*) as n from jobs where state = 'queued' and model = ?
-         and (priority, seq) < (?, ?)`,
+      `select count(*) as n from (select 1 from jobs where state = 'queued' and model = ?
+         and (priority, seq) < (?, ?) limit ?)`,
       row['model'] as string,
       row['priority'] as number,
       row['seq'] as number,
+      MAX_POSITION,
     );
     return before?.['n'] as number;
   }
@@ -163,19 +166,26 @@ export class JobTable {
   makeRoom(neededBytes: number): void {
     const { maxBytes } = this.limits;
     let used = this.totals().bytes;
+    if (used + neededBytes <= maxBytes) return;
+    // Nothing is removed in vain.
+    if (used - this.#removableBytes() + neededBytes > maxBytes) throw noRoom();
     while (used + neededBytes > maxBytes) {
       const oldest = this.database.get(
         `select seq, bytes from jobs where finished_at is not null and webhook_state is not 'pending'
            order by finished_at, seq limit 1`,
       );
-      if (oldest === undefined) {
-        throw new ShoalError('store_full', 'The jobs that wait take all the room there is.', {
-          retryAfterSeconds: 5,
-        });
-      }
+      if (oldest === undefined) throw noRoom();
       this.database.run('delete from jobs where seq = ?', oldest['seq'] as number);
       used -= oldest['bytes'] as number;
     }
+  }
+
+  #removableBytes(): number {
+    const removable = this.database.get(
+      `select sum(bytes) as n from jobs
+         where finished_at is not null and webhook_state is not 'pending'`,
+    );
+    return (removable?.['n'] as number | null) ?? 0;
   }
 
   /** Removes finished jobs that are too old or too many; not more at once than takes a moment. */
@@ -198,4 +208,10 @@ export class JobTable {
       now - keepMs,
     );
   }
+}
+
+function noRoom(): ShoalError {
+  return new ShoalError('store_full', 'The jobs that wait take all the room there is.', {
+    retryAfterSeconds: 5,
+  });
 }

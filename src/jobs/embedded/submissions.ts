@@ -1,5 +1,6 @@
 import { ShoalError } from '../../errors.js';
 import { type FinalState, isFinal, type JobRecord, type JobState } from '../job.js';
+import { tooLargeForStore } from '../store-errors.js';
 import type { JobPage, JobQuery, NewJob, StoreStats, Submission } from '../job-store.js';
 import type { JobTable } from './job-table.js';
 import { priorityNumber, RECORD_COLUMNS, toRecord } from './rows.js';
@@ -7,19 +8,13 @@ import { priorityNumber, RECORD_COLUMNS, toRecord } from './rows.js';
 /** The calls of those who hand jobs in and ask about them. */
 
 export function submit(table: JobTable, job: NewJob): Submission {
-  const { database, limits } = table;
+  const { database } = table;
   const known = job.idempotencyKey === undefined ? undefined : findSame(table, job);
   if (known !== undefined) return { record: known, isNew: false };
 
-  const { jobs } = table.totals();
-  if (jobs.queued + jobs.running >= limits.maxOpenJobs) {
-    throw new ShoalError(
-      'queue_full',
-      `${String(jobs.queued)} jobs wait and ${String(jobs.running)} run; no more are taken.`,
-      { retryAfterSeconds: 5 },
-    );
-  }
+  checkOpenJobs(table);
   const bytes = table.costOf(job.imageBytes);
+  if (bytes > table.limits.maxBytes) throw tooLargeForStore();
   table.makeRoom(bytes);
   const row = database.get(
     `insert into jobs (id, owner, model, priority, threshold, image_count, image_bytes, webhook_url,
@@ -56,6 +51,17 @@ export function submit(table: JobTable, job: NewJob): Submission {
   return { record: table.describeNewest(job), isNew: true };
 }
 
+/** @throws `queue_full` */
+function checkOpenJobs(table: JobTable): void {
+  const { jobs } = table.totals();
+  if (jobs.queued + jobs.running < table.limits.maxOpenJobs) return;
+  throw new ShoalError(
+    'queue_full',
+    `${String(jobs.queued)} jobs wait and ${String(jobs.running)} run; no more are taken.`,
+    { retryAfterSeconds: 5 },
+  );
+}
+
 function findSame(table: JobTable, job: NewJob): JobRecord | undefined {
   const found = table.database.get(
     `select jobs.id, fingerprint from idempotency join jobs on jobs.seq = idempotency.job
@@ -89,10 +95,14 @@ export function list(table: JobTable, { owner, state, limit, cursor }: JobQuery)
   };
 }
 
-/** One that does not come from here begins at the beginning. */
+/** @throws `invalid_request` for one that does not come from here */
 function parseCursor(cursor: string | undefined): [number, number] {
-  const [, createdAt, seq] = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor ?? '') ?? [];
-  return [Number(createdAt ?? Number.MAX_SAFE_INTEGER), Number(seq ?? 0)];
+  if (cursor === undefined) return [Number.MAX_SAFE_INTEGER, 0];
+  const [, createdAt, seq] = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor) ?? [];
+  if (createdAt === undefined) {
+    throw new ShoalError('invalid_request', 'The cursor is not one that this server gave.');
+  }
+  return [Number(createdAt), Number(seq)];
 }
 
 export function cancel(table: JobTable, id: string, now: number): JobRecord | undefined {
@@ -113,6 +123,7 @@ export function retry(
   if (!isFinal(state) || state === 'completed') {
     throw new ShoalError('job_conflict', `The job is ${state} and cannot be queued again.`);
   }
+  checkOpenJobs(table);
   table.database.run(
     `update jobs set tries = 0, losses = 0, problem = null, results = null, finished_at = null,
        expires_at = ?, bytes = ?, webhook_state = null, webhook_attempts = 0,
@@ -136,7 +147,7 @@ export function purge(table: JobTable, owner: string, states: readonly FinalStat
 
 export function stats(table: JobTable, now: number): StoreStats {
   const waiting = table.database.all(
-    `select model, count(*) as count, min(created_at) as since from jobs
+    `select model, count(*) as count, min(iif(ready_at > 0, ready_at, created_at)) as since from jobs
        where state = 'queued' and ready_at <= ? group by model`,
     now,
   );

@@ -9,6 +9,7 @@ import type {
   StoreStats,
   Submission,
 } from '../job-store.js';
+import { tooLargeForStore } from '../store-errors.js';
 import { cursorAfter, parseCursor } from './cursor.js';
 import { storeFull, unavailable } from './faults.js';
 import type { Images } from './images.js';
@@ -44,6 +45,7 @@ export class Ledger {
   async submit(job: NewJob): Promise<Submission> {
     const { link, images, tickets, gauge, prefix, limits } = this.#options;
     const bytes = job.imageBytes + RECORD_BYTES;
+    if (bytes > limits.maxBytes) throw tooLargeForStore();
     if (bytes > PROBE_BYTES) {
       const answer = await link.ask('probe', limits.maxOpenJobs, gauge.limit, bytes);
       // A key that was used before is good for an answer even when there is no room.

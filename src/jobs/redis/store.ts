@@ -38,6 +38,7 @@ export interface RedisStoreOptions {
  */
 export class RedisStore implements JobStore {
   readonly kind = 'redis';
+  readonly recheckMs = 2000;
   readonly place: string;
   readonly #api: Link;
   readonly #links: readonly Link[];

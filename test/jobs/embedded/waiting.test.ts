@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -46,8 +46,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 describe('what the embedded store knows about those that wait', () => {
   let folder: string;
-  const open = (where = folder): Operations =>
-    new Operations({ folder: where, limits: LIMITS, isFirst: true });
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'shoal-waiting-'));
   });
@@ -56,7 +54,7 @@ describe('what the embedded store knows about those that wait', () => {
   });
 
   it('is what counting them would say, whatever has happened', () => {
-    const operations = open();
+    const operations = new Operations({ folder, limits: LIMITS, isFirst: true });
     const { database } = operations;
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
@@ -73,26 +71,6 @@ describe('what the embedded store knows about those that wait', () => {
       }),
     );
     database.close();
-  });
-
-  it('is there after a database of before has been opened', () => {
-    const first = open();
-    for (const priority of ['high', 'low', 'low'] as const) first.submit(newJob({ priority }));
-    first.database.script(
-      `drop trigger waiting_added; drop trigger waiting_removed; drop trigger waiting_changed;
-       drop table waiting; drop index jobs_delayed; pragma user_version = 1`,
-    );
-    first.database.close();
-    // A thread gives its lock back when it ends, so here only a copy can be opened.
-    const copy = join(folder, 'copy');
-    mkdirSync(copy);
-    for (const name of readdirSync(folder).filter((one) => one.startsWith('jobs.'))) {
-      cpSync(join(folder, name), join(copy, name));
-    }
-    const second = open(copy);
-    expect(second.submit(newJob({ priority: 'normal' })).record.position).toBe(1);
-    expect(second.submit(newJob({ priority: 'low' })).record.position).toBe(4);
-    second.database.close();
   });
 });
 
