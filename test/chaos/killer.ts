@@ -17,6 +17,8 @@ const FAILPOINT_SHARE = 0.4;
 const [SHORTEST_MS, LONGEST_MS] = [10, 2000];
 /** Engines notice that they are alone. */
 const SURVIVAL_MS = 10_000;
+/** How long Redis takes to be back. */
+const MOMENT_MS = 2000;
 
 /** Kills the members of a fleet at random moments and starts them again. */
 export class Killer {
@@ -24,7 +26,7 @@ export class Killer {
   readonly #random: Random;
   readonly violations: string[] = [];
   readonly #doomed = new Map<Member, boolean>();
-  #selfInflicted = 0;
+  #deliberate = 0;
   #storeKills = 0;
 
   constructor(fleet: Fleet, random: Random) {
@@ -45,7 +47,7 @@ export class Killer {
   get counts(): Readonly<Record<string, number>> {
     return {
       kills: this.kills.length,
-      'of these at a failpoint': this.#selfInflicted,
+      'of these at a failpoint': this.kills.length - this.#deliberate,
       ...(this.#fleet.store !== undefined && { 'of these of the store': this.#storeKills }),
     };
   }
@@ -84,7 +86,7 @@ export class Killer {
     const isDoomed = this.#doomed.get(victim) === true;
     const ms = SHORTEST_MS + random() * (LONGEST_MS - SHORTEST_MS);
     await Promise.race([pause(isDoomed ? 2 * ms : ms), victim.exit]);
-    if (!victim.isRunning) this.#selfInflicted++;
+    if (victim.isRunning) this.#deliberate++;
     victim.kill(random() < 0.5 ? 'group' : 'leader');
     await victim.exit;
     if (isStoresTurn) this.#storeKills++;
@@ -96,6 +98,7 @@ export class Killer {
   async heal(): Promise<void> {
     for (const member of this.#all) {
       if (this.#doomed.get(member) !== true || !member.isRunning) continue;
+      this.#deliberate++;
       member.kill('group');
       await member.exit;
     }
@@ -116,7 +119,7 @@ export class Killer {
 
   #restart(member: Member): void {
     const random = this.#random;
-    if (member.exitCode !== null) {
+    if (member.exitCode !== null && !this.#missedStore(member)) {
       const { name } = member.options;
       this.violations.push(
         `${name} ended by itself with ${String(member.exitCode)}:\n${member.lastLines.join('\n')}`,
@@ -126,6 +129,11 @@ export class Killer {
     const [name, chance] = FAILPOINTS[Math.floor(random() * FAILPOINTS.length)] ?? [];
     this.#doomed.set(member, isDoomed);
     member.start(isDoomed ? { TEST_FAILPOINTS: `${String(name)}:${String(chance)}` } : {});
+  }
+
+  /** Whoever finds no Redis when it starts says so and ends. */
+  #missedStore({ wasUp, startedAt }: Member): boolean {
+    return !wasUp && this.#fleet.store?.deaths.some((at) => at > startedAt - MOMENT_MS) === true;
   }
 
   #expectNoSurvivors(): void {

@@ -23,6 +23,9 @@ export class Member {
   readonly deaths: number[] = [];
   /** What it complained about, and how often. */
   readonly complaints = new Map<string, number>();
+  /** In ms since 1970. */
+  startedAt = 0;
+  wasUp = false;
   #lastLines: string[] = [];
   #isAsked = false;
   #exitCode: number | null = null;
@@ -63,6 +66,8 @@ export class Member {
     });
     this.#child = child;
     this.#isAsked = false;
+    this.startedAt = Date.now();
+    this.wasUp = false;
     this.#lastLines = [];
     this.#exit = new Promise((resolve) => {
       child.once('exit', (code) => {
@@ -79,7 +84,10 @@ export class Member {
       });
       for (const stream of [child.stdout, child.stderr]) {
         createInterface({ input: stream }).on('line', (line) => {
-          if (ready.test(line)) resolve(true);
+          if (ready.test(line)) {
+            this.wasUp = true;
+            resolve(true);
+          }
           this.#note(line);
         });
       }

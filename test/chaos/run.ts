@@ -55,12 +55,16 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       jobs,
       perSecond: (1.2 * jobs) / cycles,
     });
+    let told = new Set<string>();
     for (let cycle = 0; cycle < cycles; cycle++) {
       clients.allowed = Math.ceil((jobs * (cycle + 1)) / cycles);
       await killer.cycle();
+      const wrong = [...ledger.violations, ...killer.violations];
+      // Told at once: the logs of that moment are worth a look.
+      for (const one of wrong.filter((what) => !told.has(what))) tell(`✗ ${one}`);
+      told = new Set(wrong);
       const isWorthTelling = (cycle + 1) % Math.ceil(cycles / 20) === 0;
-      const wrong = ledger.violations.length + killer.violations.length;
-      if (isWorthTelling) tell(progress(cycle + 1, cycles, ledger, wrong));
+      if (isWorthTelling) tell(progress(cycle + 1, cycles, ledger, wrong.length));
     }
     await killer.heal();
     await clients.finish();
