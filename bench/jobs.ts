@@ -3,8 +3,9 @@
  *                    [--share 0.2] [--images DIR]
  *
  * What jobs cost and what they bring, each against something measured in the same run. The last
- * two parts start a Redis of their own.
+ * two parts start a Redis of their own, and are left out where there is none.
  */
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,10 +20,15 @@ import { latencyTable, throughputTable, workersTable } from './jobs-report.js';
 import { measureThroughput } from './jobs-throughput.js';
 import { measureWorkers } from './jobs-workers.js';
 
+function defaultParts(): string {
+  const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
+  return hasRedis ? 'latency,throughput,redis,workers' : 'latency,throughput';
+}
+
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { values } = parseArgs({
   options: {
-    parts: { type: 'string', default: 'latency,throughput' },
+    parts: { type: 'string', default: defaultParts() },
     seconds: { type: 'string', default: '6' },
     rounds: { type: 'string', default: '20' },
     share: { type: 'string', default: '0.2' },
