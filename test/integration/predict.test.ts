@@ -131,6 +131,10 @@ describe('predict with the bundled model', () => {
     }>('/openapi.json');
     expect(Object.keys(openapi.paths).sort()).toEqual([
       '/health',
+      '/jobs',
+      '/jobs/{id}',
+      '/jobs/{id}/events',
+      '/jobs/{id}/retry',
       '/livez',
       '/metrics',
       '/models',
