@@ -96,6 +96,8 @@ describe('shutdown', () => {
       '300',
       '--hang-timeout-ms',
       '60000',
+      '--max-batch',
+      '1',
     ]);
     const lost = server.post('/predict', await solidPng(GREEN)).catch(() => 'lost');
     await until(async () => (await server.metric('shoal_in_flight{model="one"}')) === 1);
@@ -109,6 +111,8 @@ describe('shutdown', () => {
       '60000',
       '--hang-timeout-ms',
       '60000',
+      '--max-batch',
+      '1',
     ]);
     const also = server.post('/predict', await solidPng(GREEN)).catch(() => 'lost');
     await until(async () => (await server.metric('shoal_in_flight{model="one"}')) === 1);
