@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
+import type { TSchema } from 'typebox';
 import { VERSION } from '../version.js';
 import {
   JobForm,
@@ -22,32 +23,27 @@ import {
 
 const IMAGE = { schema: { type: 'string', format: 'binary' } };
 /** Documented here and not in the routes: those check all forms in one place of their own. */
-const PREDICT_INPUT = {
+const imageInput = (
+  json: TSchema,
+  form: TSchema,
+  others: { querystring: TSchema; headers: TSchema },
+): object => ({
+  ...others,
+  body: {
+    content: {
+      'application/json': { schema: json },
+      'multipart/form-data': { schema: form },
+      'image/jpeg': IMAGE,
+      'image/png': IMAGE,
+      'image/webp': IMAGE,
+    },
+  },
+});
+const PREDICT_INPUT = imageInput(PredictJson, PredictForm, {
   querystring: PredictOptions,
   headers: PredictHeaders,
-  body: {
-    content: {
-      'application/json': { schema: PredictJson },
-      'multipart/form-data': { schema: PredictForm },
-      'image/jpeg': IMAGE,
-      'image/png': IMAGE,
-      'image/webp': IMAGE,
-    },
-  },
-};
-const JOB_INPUT = {
-  querystring: JobOptions,
-  headers: JobHeaders,
-  body: {
-    content: {
-      'application/json': { schema: JobJson },
-      'multipart/form-data': { schema: JobForm },
-      'image/jpeg': IMAGE,
-      'image/png': IMAGE,
-      'image/webp': IMAGE,
-    },
-  },
-};
+});
+const JOB_INPUT = imageInput(JobJson, JobForm, { querystring: JobOptions, headers: JobHeaders });
 const EVENTS = {
   description: 'Events `job`, each with the whole job as its data and its version as its id.',
   content: { 'text/event-stream': { schema: JobResponse } },
