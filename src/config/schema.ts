@@ -82,7 +82,6 @@ export const TenantSchema = Type.Object(
   },
   { additionalProperties: false },
 );
-export type TenantEntry = Static<typeof TenantSchema>;
 
 /**
  * Every setting, once: its type, range, default, unit and meaning. The config file, the
