@@ -1,15 +1,55 @@
 import { createHash } from 'node:crypto';
+import { afterEach, beforeEach } from 'vitest';
 import { type JobRecord, newJobId } from '../../src/jobs/job.js';
-import type { Claim, Consumer, JobStore, NewJob, Verdict } from '../../src/jobs/job-store.js';
+import type {
+  Claim,
+  Consumer,
+  JobStore,
+  NewJob,
+  StoreLimits,
+  Verdict,
+} from '../../src/jobs/job-store.js';
 import { until } from './server.js';
 
 /** How a store is opened and broken, so that one suite can try all of them. */
 export interface StoreHarness {
   /** Opens the store on the data of this test. */
-  open(limits?: Partial<import('../../src/jobs/job-store.js').StoreLimits>): Promise<JobStore>;
+  open(limits?: Partial<StoreLimits>): Promise<JobStore>;
   /** Ends everything that the store holds, as `kill -9` of its process would. */
   crash(store: JobStore): Promise<void>;
   cleanUp(): Promise<void>;
+}
+
+/** A fresh store for every test, which can be opened anew. */
+export interface StoreContext {
+  store: JobStore;
+  reopen(limits: Partial<StoreLimits>): Promise<void>;
+  /** As after `kill -9`. */
+  crash(): Promise<void>;
+}
+
+export function useStore(createHarness: () => Promise<StoreHarness>): StoreContext {
+  let harness: StoreHarness;
+  const context: StoreContext = {
+    store: undefined as unknown as JobStore,
+    async reopen(limits) {
+      await context.store.close();
+      context.store = await harness.open(limits);
+    },
+    async crash() {
+      await harness.crash(context.store);
+      context.store = await harness.open();
+    },
+  };
+  beforeEach(async () => {
+    harness = await createHarness();
+    context.store = await harness.open();
+  });
+  afterEach(async () => {
+    await context.store.close();
+    await harness.cleanUp();
+  });
+  return context;
 }
 
 export const LIMITS = {
