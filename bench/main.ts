@@ -60,6 +60,8 @@ const manifest = JSON.parse(
 const engineWith = (sessions: number, threads: number): EngineConfig => ({
   modelPath: `${root}/models/ssdlite-mobilenet-v2/model.onnx`,
   runtime: 'onnx',
+  device: { name: 'cpu', index: 0 },
+  buckets: [],
   head: 'ssd',
   labels: manifest.labels,
   input: model.input,

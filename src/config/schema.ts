@@ -1,9 +1,26 @@
 import { type Static, type TSchema, Type } from 'typebox';
+import { DEVICES, type DeviceName } from './devices.js';
 import { jobSettings, WEBHOOK_SECRET } from './job-settings.js';
 import { auto, integer, KiB, MiB } from './kinds.js';
 
 /** Settings that every model may have for itself in the config file. */
 const modelSettings = {
+  device: Type.Enum(['auto', ...DEVICES], {
+    default: 'auto',
+    description:
+      'What the model runs on. `auto`: the fastest that really works here and agrees with the CPU. Any other is used or the server does not start.',
+  }),
+  device_index: Type.String({
+    pattern: '^(auto|\\d{1,2}(,\\d{1,2})*)$',
+    default: 'auto',
+    description:
+      'Which of several GPUs, as `0` or `0,1`. Each has an engine of its own, and they share one queue. `auto`: all.',
+  }),
+  precision: Type.Enum(['auto', 'fp32', 'fp16'], {
+    default: 'auto',
+    description:
+      'fp16 needs `model.fp16.onnx` beside the model. `auto`: on a GPU where it is faster and finds the same as fp32.',
+  }),
   sessions: auto(1, 64, 'ONNX Runtime sessions, each on a thread of its own. `auto`: as measured.'),
   threads: auto(1, 64, 'Threads per session. `auto`: as measured.'),
   wide_session: Type.Enum(['auto', 'off'], {
@@ -132,6 +149,29 @@ export const ConfigSchema = Type.Object(
       description: 'The model behind `/predict`. Empty: the first one.',
     }),
     ...modelSettings,
+    http_workers: auto(
+      1,
+      64,
+      'Processes that receive requests, on one port and with one queue. `auto`: one, or with a GPU one for every four cores.',
+    ),
+    gpu_memory_high: Type.Number({
+      minimum: 0.1,
+      maximum: 1,
+      default: 0.95,
+      description:
+        'When more than this share of a GPU’s memory is in use, readiness goes off and predict requests are refused with 503. 1: never.',
+    }),
+    engine_memory_high: auto(
+      64 * MiB,
+      1024 * 1024 * MiB,
+      'An engine that holds more memory than this many bytes, its own or on its GPU, is replaced without losing a request. `auto`: several times what it held after its start.',
+    ),
+    canary_ms: integer(
+      0,
+      3_600_000,
+      30_000,
+      'How often every engine is given a known picture; one that answers nonsense is replaced. 0: never.',
+    ),
     max_image_bytes: integer(1 * KiB, 512 * MiB, 20 * MiB, 'The largest image file.'),
     max_pixels: integer(1, 1e9, 50_000_000, 'The largest image, width × height.'),
     max_decode_bytes: integer(
@@ -205,6 +245,9 @@ export const ConfigSchema = Type.Object(
 type AutoNumber = number | 'auto';
 
 export interface ModelSettings {
+  readonly device: 'auto' | DeviceName;
+  readonly device_index: string;
+  readonly precision: 'auto' | 'fp32' | 'fp16';
   readonly sessions: AutoNumber;
   readonly threads: AutoNumber;
   readonly wide_session: 'auto' | 'off';

@@ -1,4 +1,5 @@
 /** What the JSON parts of the frames hold. */
+import type { Device } from '../config/devices.js';
 import type { ErrorCode } from '../errors.js';
 import type { Detection } from '../heads/detection.js';
 import type { HeadName } from '../heads/head.js';
@@ -26,6 +27,7 @@ export type BatchingMode = 'adaptive' | 'fixed' | 'off';
 export interface EngineConfig {
   readonly modelPath: string;
   readonly runtime: 'onnx' | 'stub';
+  readonly device: Device;
   readonly head: HeadName;
   readonly labels: readonly string[];
   readonly input: { readonly width: number; readonly height: number };
@@ -35,6 +37,11 @@ export interface EngineConfig {
   readonly wideCurve: Curve;
   /** Batch sizes that every session runs once before it serves: a first run is slow. */
   readonly warmBatches: readonly number[];
+  /**
+   * Batch sizes that sessions run, where every other one would have to be prepared first; a batch
+   * is filled up to the next of them. Empty: any size.
+   */
+  readonly buckets: readonly number[];
   /** Threads that only decode, beside those with a session. */
   readonly decodeLanes: number;
   readonly batching: BatchingMode;

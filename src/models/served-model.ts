@@ -1,4 +1,5 @@
 import { Gate, type GateLimits, type Visitor } from '../admission/gate.js';
+import { CPU } from '../config/devices.js';
 import { defaultCacheFolder } from '../config/environment.js';
 import type { Config, ModelEntry, ModelSettings } from '../config/schema.js';
 import { MODEL_SETTING_KEYS } from '../config/schema.js';
@@ -230,6 +231,8 @@ export class ServedModel {
     return {
       modelPath,
       runtime: manifest.runtime ?? 'onnx',
+      device: CPU,
+      buckets: [],
       head: manifest.head as HeadName,
       labels: manifest.labels,
       input: manifest.input,
