@@ -80,6 +80,10 @@ export class EngineLink {
     this.#socket.on('error', () => undefined);
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   /** All pieces go out in one system call. */
   sendItem(meta: ItemMeta, image: readonly Uint8Array[]): void {
     const length = image.reduce((sum, piece) => sum + piece.length, 0);

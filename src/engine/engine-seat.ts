@@ -1,0 +1,288 @@
+import type { EngineEvents } from './engine-link.js';
+import { Place } from './item-book.js';
+import type { ItemMeta, Pong, Ready, Results } from './messages.js';
+import { afterCrash, NO_CRASHES, type RestartState } from './restart-policy.js';
+
+/** The part of an engine process that its supervisor uses. */
+export interface Link {
+  readonly pid?: number | undefined;
+  sendItem(meta: ItemMeta, image: readonly Uint8Array[]): void;
+  sendCancel(id: number): void;
+  sendPing(): void;
+  kill(reason?: string): void;
+}
+
+export interface SeatHost {
+  spawn(events: EngineEvents): Link;
+  /** It can take items, for the first time or again. */
+  onReady(ready: Ready): void;
+  onResults(results: Results): void;
+  /** It is gone with all that was inside, and another one is on its way. */
+  onCrash(crash: Crash): void;
+  onBackUp(loadMs: number): void;
+}
+
+export interface Crash {
+  readonly reason: string;
+  /** Until the next one is started. */
+  readonly delayMs: number;
+  /** What it was stuck in, when it could still tell. */
+  readonly stuck: readonly number[];
+  /** It did not answer, so it may have been stopped or starved. */
+  readonly isStarved: boolean;
+}
+
+interface Successor {
+  readonly link: Link;
+  ready: Ready | undefined;
+}
+
+const PING_MS = 1000;
+const NO_VITALS: Pong = { rssBytes: 0, drift: 1 };
+/** An engine that rests longer than this before its next try is not waited for. */
+const SOON_MS = 2000;
+
+/** A place for one engine, which is always taken: when one ends, the next one starts. */
+export class EngineSeat {
+  readonly place = new Place();
+  readonly #host: SeatHost;
+  readonly #hangTimeoutMs: number;
+  #link: Link | undefined;
+  /** An engine that takes over as soon as it is ready and the other one is empty. */
+  #successor: Successor | undefined;
+  #stuck: readonly number[] = [];
+  #isStarved = false;
+  /** What is left to do: another engine beside this one, or in its place when that cannot be. */
+  #wish: 'none' | 'beside' | 'instead' = 'none';
+  #isReady = false;
+  #isStopped = false;
+  #ready: Ready | undefined;
+  #readyAt = 0;
+  #lastPongAt = 0;
+  #restDelayMs = 0;
+  #restart: RestartState = NO_CRASHES;
+  #settleStart: { resolve(ready: Ready): void; reject(error: Error): void } | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** What the engine last said about itself. */
+  vitals: Pong = NO_VITALS;
+  restarts = 0;
+
+  constructor(host: SeatHost, hangTimeoutMs: number) {
+    this.#host = host;
+    this.#hangTimeoutMs = hangTimeoutMs;
+  }
+
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  /** Whether it takes more. Not with a successor ready, which takes over when this is empty. */
+  get isOpen(): boolean {
+    const isLeaving = this.#successor?.ready !== undefined || this.#wish === 'instead';
+    return this.#isReady && !isLeaving;
+  }
+
+  /** Whether it is worth waiting for. */
+  get isSoonOpen(): boolean {
+    return this.isOpen || (!this.#isReady && this.#restDelayMs <= SOON_MS);
+  }
+
+  get ready(): Ready | undefined {
+    return this.#ready;
+  }
+
+  get pid(): number | undefined {
+    return this.#link?.pid;
+  }
+
+  /** Resolves when the engine serves. A model that cannot be loaded the first time rejects. */
+  start(): Promise<Ready> {
+    return new Promise((resolve, reject) => {
+      this.#settleStart = { resolve, reject };
+      this.#spawn();
+    });
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    this.#link?.kill();
+    this.#successor?.link.kill();
+  }
+
+  send(meta: ItemMeta, image: readonly Uint8Array[]): void {
+    this.#link?.sendItem(meta, image);
+  }
+
+  cancel(id: number): void {
+    this.#link?.sendCancel(id);
+  }
+
+  /** It cannot be trusted any more. What is inside is tried again by the next one. */
+  kill(reason: string): void {
+    this.#link?.kill(reason);
+  }
+
+  /**
+   * Starts another engine beside this one and lets it take over; nobody waits meanwhile.
+   * @param mustLeave this one cannot stay: if two do not fit, it goes first, as soon as it is empty
+   */
+  recycle(mustLeave = false): void {
+    if (this.#successor !== undefined || !this.#isReady) {
+      // One that is loading has the old settings, so another must follow it.
+      if (this.#wish === 'none') this.#wish = 'beside';
+      return;
+    }
+    this.#wish = 'none';
+    try {
+      this.#successor = this.#spawnSuccessor(mustLeave);
+    } catch {
+      this.#lost(mustLeave);
+    }
+  }
+
+  #spawnSuccessor(mustLeave: boolean): Successor {
+    const successor: Successor = {
+      link: this.#host.spawn({
+        ...this.#events(),
+        onReady: (ready) => {
+          successor.ready = ready;
+          this.settled();
+        },
+        onEnd: (reason) => {
+          // Until it has taken over it is nobody's loss; afterwards it is the engine.
+          if (this.#successor === successor) this.#lost(mustLeave);
+          else if (this.#link === successor.link) this.#handleEnd(reason);
+        },
+      }),
+      ready: undefined,
+    };
+    return successor;
+  }
+
+  #lost(mustLeave: boolean): void {
+    this.#successor = undefined;
+    if (!mustLeave) return;
+    this.#wish = 'instead';
+    this.settled();
+  }
+
+  /** Something inside was settled: whoever waits for this one to be empty may have its turn. */
+  settled(): void {
+    if (!this.place.isEmpty) return;
+    if (this.#successor?.ready !== undefined) {
+      const { link, ready } = this.#successor;
+      this.#successor = undefined;
+      clearInterval(this.#timer);
+      const old = this.#link;
+      this.#link = link;
+      old?.kill();
+      this.#handleReady(ready);
+    } else if (this.#wish === 'instead') {
+      this.#wish = 'none';
+      clearInterval(this.#timer);
+      const old = this.#link;
+      this.#link = undefined;
+      this.#isReady = false;
+      old?.kill();
+      this.#spawn();
+    }
+  }
+
+  #spawn(): void {
+    this.#lastPongAt = performance.now();
+    this.#restDelayMs = 0;
+    try {
+      const link = this.#host.spawn({
+        ...this.#events(),
+        onEnd: (reason) => {
+          // One that was replaced has nothing to say any more.
+          if (this.#link === link) this.#handleEnd(reason);
+        },
+      });
+      this.#link = link;
+    } catch (error) {
+      // No memory or no descriptors: an engine that ended before it began.
+      setImmediate(() => {
+        this.#handleEnd((error as Error).message);
+      });
+    }
+  }
+
+  #events(): Omit<EngineEvents, 'onEnd'> {
+    return {
+      onReady: (ready) => {
+        this.#handleReady(ready);
+      },
+      onResults: (results) => {
+        this.#host.onResults(results);
+      },
+      onPong: (pong) => {
+        this.#lastPongAt = performance.now();
+        this.vitals = pong;
+      },
+      onStuck: ({ ids }) => {
+        this.#stuck = ids;
+      },
+    };
+  }
+
+  #handleReady(ready: Ready): void {
+    this.#isReady = true;
+    this.#ready = ready;
+    this.#readyAt = performance.now();
+    this.#lastPongAt = this.#readyAt;
+    this.#timer = setInterval(
+      () => {
+        this.#checkAlive();
+      },
+      Math.min(PING_MS, this.#hangTimeoutMs / 4),
+    );
+    this.#timer.unref();
+    this.#link?.sendPing();
+    if (this.#settleStart === undefined) this.#host.onBackUp(ready.loadMs);
+    this.#settleStart?.resolve(ready);
+    this.#settleStart = undefined;
+    this.#host.onReady(ready);
+    if (this.#wish === 'beside') this.recycle();
+  }
+
+  /** A stopped or stuck main thread does not answer; a stuck lane is the engine's own watch. */
+  #checkAlive(): void {
+    if (performance.now() - this.#lastPongAt > this.#hangTimeoutMs) {
+      this.#isStarved = true;
+      this.#link?.kill('it did not answer in time and was killed');
+    } else {
+      this.#link?.sendPing();
+    }
+  }
+
+  #handleEnd(reason: string): void {
+    clearInterval(this.#timer);
+    const ranForMs = this.#isReady ? performance.now() - this.#readyAt : 0;
+    this.#isReady = false;
+    this.#link = undefined;
+    this.vitals = NO_VITALS;
+    if (this.#isStopped) return;
+    if (this.#settleStart !== undefined) {
+      this.#settleStart.reject(new Error(reason));
+      this.#settleStart = undefined;
+      return;
+    }
+    // A successor would serve, but its own end is not watched yet: one way back is enough.
+    this.#successor?.link.kill();
+    this.#successor = undefined;
+    this.#wish = 'none';
+    const { state, delayMs } = afterCrash(this.#restart, ranForMs);
+    this.#restart = state;
+    this.#restDelayMs = delayMs;
+    this.restarts++;
+    const [stuck, isStarved] = [this.#stuck, this.#isStarved];
+    this.#stuck = [];
+    this.#isStarved = false;
+    this.#timer = setTimeout(() => {
+      this.#spawn();
+    }, delayMs);
+    this.#host.onCrash({ reason, delayMs, stuck, isStarved });
+  }
+}
