@@ -2,25 +2,20 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { EngineSupervisor } from '../../src/engine/supervisor.js';
 import { expectRejection } from '../helpers/errors.js';
-import { FakeEngine, request } from '../helpers/fake-engine.js';
+import { engineHost, FakeEngine, request } from '../helpers/fake-engine.js';
 
 /** An engine for every seat, the newest of each last. */
 function setUp(onKiller: (kills: number) => boolean = () => false) {
   const spawned: FakeEngine[][] = [];
   const supervisor = new EngineSupervisor(
     {
+      ...engineHost([]),
       spawn: (events, seat) => {
         const engine = new FakeEngine(events);
         (spawned[seat] ??= []).push(engine);
         return engine;
       },
-      onBatch: () => undefined,
-      onDropped: () => undefined,
-      onWasted: () => undefined,
       onKiller: (_request, kills) => onKiller(kills),
-      onRestart: () => undefined,
-      onBackUp: () => undefined,
-      onCeiling: () => undefined,
     },
     1e9,
   );

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Cancellation } from '../../src/cancellation.js';
 import { EngineSupervisor, type SupervisorHost } from '../../src/engine/supervisor.js';
 import { expectRejection } from '../helpers/errors.js';
-import { FakeEngine, request } from '../helpers/fake-engine.js';
+import type { FakeEngine} from '../helpers/fake-engine.js';
+import { engineHost, request } from '../helpers/fake-engine.js';
 
 describe('EngineSupervisor', () => {
   let engines: FakeEngine[];
@@ -18,13 +19,7 @@ describe('EngineSupervisor', () => {
     killers = [];
     wasted = 0;
     host = {
-      spawn: (events) => {
-        const engine = new FakeEngine(events);
-        engines.push(engine);
-        return engine;
-      },
-      onBatch: () => undefined,
-      onDropped: () => undefined,
+      ...engineHost(engines),
       onWasted: () => {
         wasted++;
       },
@@ -32,9 +27,6 @@ describe('EngineSupervisor', () => {
         killers.push(kills);
         return kills > 1;
       },
-      onRestart: () => undefined,
-      onBackUp: () => undefined,
-      onCeiling: () => undefined,
     };
     supervisor = new EngineSupervisor(host, 1000);
   });

@@ -2,11 +2,17 @@ import { Cancellation } from '../../src/cancellation.js';
 import type { EngineEvents } from '../../src/engine/engine-link.js';
 import type { EngineRequest } from '../../src/engine/item-book.js';
 import type { ItemMeta } from '../../src/engine/messages.js';
+import type { SupervisorHost } from '../../src/engine/supervisor.js';
+import type { ErrorCode } from '../../src/errors.js';
+import type { Detection } from '../../src/heads/detection.js';
+
+let pids = 0;
 
 /** An engine that does nothing by itself. */
 export class FakeEngine {
   readonly sent: ItemMeta[] = [];
   readonly cancelled: number[] = [];
+  readonly pid = ++pids;
   pings = 0;
   killedFor: string | undefined;
   readonly events: EngineEvents;
@@ -31,11 +37,32 @@ export class FakeEngine {
   ready(): void {
     this.events.onReady({ provider: 'fake', loadMs: 1 });
   }
-  finish(id: number): void {
+  finish(id: number, detections: readonly Detection[] = []): void {
     const timings = { decodeMs: 1, inferMs: 1, postMs: 1 };
     const batch = { size: 1, session: 'narrow', laneMs: 3 } as const;
-    this.events.onResults({ batch, items: [{ id, detections: [], timings }] });
+    this.events.onResults({ batch, items: [{ id, detections, timings }] });
   }
+  refuse(id: number, code: ErrorCode): void {
+    this.events.onResults({ items: [{ id, error: { code, detail: 'no' } }] });
+  }
+}
+
+/** Its engines end up in `engines`, the newest last. */
+export function engineHost(engines: FakeEngine[]): SupervisorHost {
+  return {
+    spawn: (events) => {
+      const engine = new FakeEngine(events);
+      engines.push(engine);
+      return engine;
+    },
+    onBatch: () => undefined,
+    onDropped: () => undefined,
+    onWasted: () => undefined,
+    onKiller: () => false,
+    onRestart: () => undefined,
+    onBackUp: () => undefined,
+    onCeiling: () => undefined,
+  };
 }
 
 const info = {
