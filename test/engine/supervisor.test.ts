@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Cancellation } from '../../src/cancellation.js';
 import { EngineSupervisor, type SupervisorHost } from '../../src/engine/supervisor.js';
 import { expectRejection } from '../helpers/errors.js';
-import type { FakeEngine} from '../helpers/fake-engine.js';
+import type { FakeEngine } from '../helpers/fake-engine.js';
 import { engineHost, request } from '../helpers/fake-engine.js';
 
 describe('EngineSupervisor', () => {

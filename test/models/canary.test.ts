@@ -3,7 +3,7 @@ import type { ErrorCode } from '../../src/errors.js';
 import type { Detection } from '../../src/heads/detection.js';
 import { EngineSupervisor } from '../../src/engine/supervisor.js';
 import { Canary, type CanaryVerdict } from '../../src/models/canary.js';
-import type { FakeEngine} from '../helpers/fake-engine.js';
+import type { FakeEngine } from '../helpers/fake-engine.js';
 import { engineHost, request } from '../helpers/fake-engine.js';
 
 const CAT: Detection = { label: 'cat', confidence: 0.9, bbox: [1, 2, 3, 4] };
