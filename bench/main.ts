@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { cacheFolderFor } from '../src/config/environment.js';
 import type { EngineConfig } from '../src/engine/messages.js';
 import type { Form } from '../src/load/prepared-request.js';
 import { alignColumns } from '../src/load/table.js';
@@ -61,6 +62,7 @@ const engineWith = (sessions: number, threads: number): EngineConfig => ({
   modelPath: `${root}/models/ssdlite-mobilenet-v2/model.onnx`,
   runtime: 'onnx',
   device: { name: 'cpu', index: 0 },
+  cacheFolder: cacheFolderFor(''),
   buckets: [],
   head: 'ssd',
   labels: manifest.labels,

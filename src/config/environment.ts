@@ -1,6 +1,6 @@
 /** The only place that reads `process.env`. */
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -32,6 +32,11 @@ export function defaultCacheFolder(environment: Environment = readEnvironment())
   const { XDG_CACHE_HOME: xdg, LOCALAPPDATA: local } = environment;
   const base = xdg !== undefined && xdg !== '' ? xdg : (local ?? join(homedir(), '.cache'));
   return join(base, 'shoal');
+}
+
+/** @param setting `cache_dir`. Absolute, since processes with another working folder use it, too. */
+export function cacheFolderFor(setting: string): string {
+  return setting === '' ? defaultCacheFolder() : resolve(setting);
 }
 
 /** Where this user's programs keep what must not be lost. */

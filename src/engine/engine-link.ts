@@ -3,6 +3,7 @@ import { setPriority } from 'node:os';
 import { type Duplex, PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { engineEnvironment } from '../config/environment.js';
+import { deviceEnvironment } from '../gpu/device-environment.js';
 import type {
   EngineConfig,
   Failed,
@@ -51,7 +52,7 @@ export class EngineLink {
     const flags = ['--enable-source-maps', '--max-semi-space-size=1'];
     this.#child = spawn(process.execPath, [...flags, entry], {
       stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
-      env: engineEnvironment(),
+      env: { ...engineEnvironment(), ...deviceEnvironment(config.device, config.cacheFolder) },
     });
     if (niceness > 0 && this.#child.pid !== undefined) setPriority(this.#child.pid, niceness);
     this.#child.on('error', (error) => {

@@ -28,6 +28,8 @@ export interface EngineConfig {
   readonly modelPath: string;
   readonly runtime: 'onnx' | 'stub';
   readonly device: Device;
+  /** Where libraries for the device may have been installed. */
+  readonly cacheFolder: string;
   readonly head: HeadName;
   readonly labels: readonly string[];
   readonly input: { readonly width: number; readonly height: number };

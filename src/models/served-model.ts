@@ -1,6 +1,6 @@
 import { Gate, type GateLimits, type Visitor } from '../admission/gate.js';
 import { CPU } from '../config/devices.js';
-import { defaultCacheFolder } from '../config/environment.js';
+import { cacheFolderFor } from '../config/environment.js';
 import type { Config, ModelEntry, ModelSettings } from '../config/schema.js';
 import { MODEL_SETTING_KEYS } from '../config/schema.js';
 import { EngineLink } from '../engine/engine-link.js';
@@ -192,7 +192,7 @@ export class ServedModel {
 
   #createCalibration(): Calibration {
     const { runtime } = this.package.manifest;
-    const folder = this.#config.cache_dir === '' ? defaultCacheFolder() : this.#config.cache_dir;
+    const folder = cacheFolderFor(this.#config.cache_dir);
     const { sessions, threads, max_batch } = this.settings;
     let hash: Promise<string> | undefined;
     return new Calibration({
@@ -227,11 +227,12 @@ export class ServedModel {
     const { manifest, modelPath } = this.package;
     const { sessions, threads, wideThreads, maxConcurrent, decodeLanes } = this.#plan;
     const { maxBatch } = this.plan;
-    const { max_pixels, max_decode_bytes, hang_timeout_ms } = this.#config;
+    const { cache_dir, max_pixels, max_decode_bytes, hang_timeout_ms } = this.#config;
     return {
       modelPath,
       runtime: manifest.runtime ?? 'onnx',
       device: CPU,
+      cacheFolder: cacheFolderFor(cache_dir),
       buckets: [],
       head: manifest.head as HeadName,
       labels: manifest.labels,

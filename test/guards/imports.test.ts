@@ -36,6 +36,7 @@ describe('imports', () => {
     load: ['cli', 'tune'],
     tune: ['cli'],
     'engine-process': [],
+    gpu: ['cli', 'devices', 'engine', 'http', 'models', 'server', 'telemetry'],
     models: ['http', 'jobs', 'cli', 'server'],
     jobs: ['http', 'cli', 'server'],
     admission: ['http', 'jobs', 'models', 'server'],

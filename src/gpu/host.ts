@@ -1,0 +1,37 @@
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { type Environment, readEnvironment } from '../config/environment.js';
+
+/** What of this machine is looked at to find GPUs and their libraries. Tests make up their own. */
+export interface Host {
+  readonly platform: NodeJS.Platform;
+  readonly arch: string;
+  readonly environment: Environment;
+  exists(path: string): boolean;
+  /** Names in a folder; none where there is no such folder. */
+  list(folder: string): readonly string[];
+  /** `undefined` where it cannot be read. */
+  read(path: string): string | undefined;
+  /** Behind all links; the path itself where there is none. */
+  realPath(path: string): string;
+}
+
+export function thisHost(): Host {
+  return {
+    platform: process.platform,
+    arch: process.arch,
+    environment: readEnvironment(),
+    exists: existsSync,
+    list: (folder) => attempt(() => readdirSync(folder).sort(), []),
+    // Every byte as one character: one of these files is binary.
+    read: (path) => attempt(() => readFileSync(path, 'latin1'), undefined),
+    realPath: (path) => attempt(() => realpathSync(path), path),
+  };
+}
+
+function attempt<T>(action: () => T, otherwise: T): T {
+  try {
+    return action();
+  } catch {
+    return otherwise;
+  }
+}

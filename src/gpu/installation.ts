@@ -1,0 +1,60 @@
+import { join, resolve } from 'node:path';
+import { Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { Host } from './host.js';
+import { onnxRuntimeVersion } from './runtime-files.js';
+
+/** Where things are in the cache folder. */
+export interface InstallFolders {
+  /** Of this version and architecture only; there is nothing in it before it is complete. */
+  readonly root: string;
+  /** ONNX Runtime and its providers, side by side. */
+  readonly runtime: string;
+  /** NVIDIA's libraries. */
+  readonly nvidia: string;
+  readonly licences: string;
+  /** What is installed. Whatever has none does not count. */
+  readonly record: string;
+  /** Downloads that are under way, kept for the next attempt. */
+  readonly downloads: string;
+}
+
+export function installFolders({ platform, arch }: Host, cacheFolder: string): InstallFolders {
+  const gpu = join(resolve(cacheFolder), 'gpu');
+  const root = join(gpu, `cuda-${onnxRuntimeVersion()}-${platform}-${arch}`);
+  return {
+    root,
+    runtime: join(root, 'onnxruntime'),
+    nvidia: join(root, 'nvidia'),
+    licences: join(root, 'licences'),
+    record: join(root, 'installed.json'),
+    downloads: join(gpu, 'downloads'),
+  };
+}
+
+const RecordSchema = Type.Object({
+  format: Type.Literal(1),
+  wheels: Type.Array(Type.Object({ name: Type.String(), version: Type.String() })),
+  /** Folders of the machine with libraries that were therefore not downloaded. */
+  machineFolders: Type.Array(Type.String()),
+  bytes: Type.Number({ minimum: 0 }),
+});
+const validator = Compile(RecordSchema);
+
+export interface InstallRecord {
+  readonly format: 1;
+  readonly wheels: readonly { readonly name: string; readonly version: string }[];
+  readonly machineFolders: readonly string[];
+  readonly bytes: number;
+}
+
+/** What is installed for this version of ONNX Runtime, if it is complete. */
+export function readInstallRecord(host: Host, cacheFolder: string): InstallRecord | undefined {
+  try {
+    const text = host.read(installFolders(host, cacheFolder).record) ?? '';
+    const record: unknown = JSON.parse(text);
+    return validator.Check(record) ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}
