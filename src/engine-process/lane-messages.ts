@@ -37,12 +37,16 @@ export interface RunTask {
   readonly items: readonly RunItem[];
 }
 
-export interface RunItem {
-  /** The slot with its pixels, or the file. */
-  readonly source: number | Encoded;
+/** What a head needs to know about a picture: the size as a person sees it, and what to leave out. */
+export interface Seen {
   readonly threshold: number;
   readonly width: number;
   readonly height: number;
+}
+
+export interface RunItem extends Seen {
+  /** The slot with its pixels, or the file. */
+  readonly source: number | Encoded;
 }
 
 export type LaneTask = DecodeTask | RunTask;

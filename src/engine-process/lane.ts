@@ -3,28 +3,25 @@
  * task exactly once and never throws out of one.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { ShoalError } from '../errors.js';
-import { HEADS } from '../heads/head.js';
-import type { Outputs } from '../heads/outputs.js';
-import { decodeInto } from '../image/decode.js';
-import { inferBatch, type Inferred, isOutOfMemory } from './infer.js';
+import { inferBatch, type Inferred } from './infer.js';
+import { decoderFor, type DecodeOutcome } from './lane-decode.js';
 import type {
   DecodeTask,
-  Encoded,
   LaneAnswer,
   LaneConfig,
   LaneTask,
-  PublicError,
   RunItem,
   RunResult,
   RunTask,
 } from './lane-messages.js';
+import { applyHead, toRunError } from './lane-results.js';
 import { loadRuntime, type Runtime } from './runtime.js';
+import { warmUp } from './warm-up.js';
 
 const { engine, hasSession, hasWide, slots, blocksLoaders } = workerData as LaneConfig;
 const { width, height } = engine.input;
 const pictureBytes = width * height * 3;
-const head = HEADS[engine.head];
+const decode = await decoderFor(engine);
 /** ONNX Runtime refuses shared memory, so a batch is put together in memory of our own. */
 const batch = new Uint8Array(hasSession ? engine.plan.maxBatch * pictureBytes : 0);
 
@@ -38,23 +35,6 @@ function slotPixels(slot: number): Uint8Array {
 
 function batchPixels(place: number): Uint8Array {
   return batch.subarray(place * pictureBytes, (place + 1) * pictureBytes);
-}
-
-async function decode({ bytes, image }: Encoded, data: Uint8Array): Promise<DecodeOutcome> {
-  const started = performance.now();
-  const elapsed = (): number => performance.now() - started;
-  try {
-    const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    await decodeInto(file, image, { data, width, height }, engine.maxPixels);
-    return { ms: elapsed() };
-  } catch (error) {
-    return { ms: elapsed(), error: toPublicError(error) };
-  }
-}
-
-interface DecodeOutcome {
-  readonly ms: number;
-  readonly error?: PublicError;
 }
 
 async function decodeTask({ source, slot }: DecodeTask): Promise<LaneAnswer> {
@@ -92,32 +72,8 @@ async function runTask(runtime: Runtime, { items }: RunTask): Promise<LaneAnswer
 }
 
 function toResult(inferred: Inferred, item: RunItem): RunResult['result'] {
-  if (!('error' in inferred)) return applyHead(inferred.outputs, inferred.index, item);
-  console.error(inferred.error);
-  return isOutOfMemory(inferred.error) ? NO_MEMORY : FAILED;
-}
-
-function applyHead(outputs: Outputs, index: number, item: RunItem): RunResult['result'] {
-  const { threshold, width: imageWidth, height: imageHeight } = item;
-  const { labels } = engine;
-  try {
-    return head(outputs, { index, threshold, labels, width: imageWidth, height: imageHeight });
-  } catch (error) {
-    return toPublicError(error);
-  }
-}
-
-const FAILED: PublicError = { code: 'model_failed', detail: 'The model failed on this image.' };
-const NO_MEMORY: PublicError = {
-  code: 'out_of_memory',
-  detail: 'The engine has not enough memory to run this image, even alone.',
-};
-
-/** What may reach a client; anything unexpected goes to the log instead. */
-function toPublicError(error: unknown): PublicError {
-  if (error instanceof ShoalError) return { code: error.code, detail: error.message };
-  console.error(error);
-  return FAILED;
+  if ('error' in inferred) return toRunError(inferred.error);
+  return applyHead(engine, inferred.outputs, inferred.index, item);
 }
 
 interface Sessions {
@@ -131,32 +87,12 @@ async function start(): Promise<Sessions> {
   if (blocksLoaders) await (await import('../image/vips.js')).blockLoaders();
   if (!hasSession) return {};
   const narrow = await loadRuntime(engine, engine.plan.threads);
-  const ceiling = await warmUp(narrow, engine.warmBatches);
+  const ceiling = await warmUp(narrow, engine, engine.warmBatches, batch);
   const sessions = ceiling === undefined ? { narrow } : { narrow, ceiling };
   if (!hasWide) return sessions;
   const wide = await loadRuntime(engine, engine.plan.wideThreads);
-  await warmUp(wide, [1]);
+  await warmUp(wide, engine, [1], batch);
   return { ...sessions, wide };
-}
-
-const MAX_WARM_UP_MS = 2000;
-
-/** First runs allocate and are slow; they must not be a client's. */
-async function warmUp(runtime: Runtime, sizes: readonly number[]): Promise<number | undefined> {
-  const started = performance.now();
-  let fits = 0;
-  for (const count of sizes) {
-    // Clients that wait for an engine are worse off than the first large batch would be.
-    if (performance.now() - started > MAX_WARM_UP_MS) break;
-    try {
-      await runtime.run(batch.subarray(0, count * pictureBytes), count);
-      fits = count;
-    } catch (error) {
-      if (fits > 0 && isOutOfMemory(error)) return fits;
-      throw error;
-    }
-  }
-  return undefined;
 }
 
 try {

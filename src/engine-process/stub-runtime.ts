@@ -7,7 +7,7 @@ import type { Runtime } from './runtime.js';
  * name how long things take and which faults to show. Where a fault is "on red", it shows when
  * the first pixel of any picture of the batch is this red.
  */
-interface StubModel {
+export interface StubModel {
   /** How long a batch takes. The thread is blocked meanwhile, as with a real session. */
   readonly sleep_ms?: number;
   /** How much longer it takes for each of its pictures. */
@@ -28,13 +28,21 @@ interface StubModel {
   readonly spares_black?: boolean;
   /** Keep this much memory with every run. */
   readonly leak_bytes?: number;
+  /** Leave pictures undecoded, whatever they are: for measuring the way around. */
+  readonly skip_decode?: boolean;
+  /** Fail as a device does that is lost. */
+  readonly device_error_on_red?: number;
   /** Refuse to load. */
   readonly fail_to_load?: string;
 }
 
-export async function loadStub(config: EngineConfig, threads: number): Promise<Runtime> {
+export async function readStub(modelPath: string): Promise<StubModel> {
   const { readFile } = await import('node:fs/promises');
-  const model = JSON.parse(await readFile(config.modelPath, 'utf8')) as StubModel;
+  return JSON.parse(await readFile(modelPath, 'utf8')) as StubModel;
+}
+
+export async function loadStub(config: EngineConfig, threads: number): Promise<Runtime> {
+  const model = await readStub(config.modelPath);
   if (model.fail_to_load !== undefined) throw new Error(model.fail_to_load);
   const size = config.input.width * config.input.height * 3;
   const never = new Int32Array(new SharedArrayBuffer(4));
@@ -61,6 +69,9 @@ export async function loadStub(config: EngineConfig, threads: number): Promise<R
         model.spares_black === true && boxes.every((value, at) => at % 4 === 3 || value === 0);
       if (count > (model.max_images ?? count) && !isSpared) {
         throw new Error('Failed to allocate memory');
+      }
+      if (shows(model.device_error_on_red)) {
+        throw new Error('CUDA failure 700: an illegal memory access was encountered');
       }
       if (model.leak_bytes !== undefined) leaked.push(new Uint8Array(model.leak_bytes).fill(1));
       const ms = ((model.sleep_ms ?? 0) + count * (model.sleep_ms_per_image ?? 0)) / speed;

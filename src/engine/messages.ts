@@ -39,11 +39,15 @@ export interface EngineConfig {
   readonly wideCurve: Curve;
   /** Batch sizes that every session runs once before it serves: a first run is slow. */
   readonly warmBatches: readonly number[];
+  /** No further one of these is begun this long after the first. */
+  readonly warmUpMs: number;
   /**
    * Batch sizes that sessions run, where every other one would have to be prepared first; a batch
    * is filled up to the next of them. Empty: any size.
    */
   readonly buckets: readonly number[];
+  /** Session threads only run batches; other threads put them together and read the outputs. */
+  readonly isPipelined: boolean;
   /** Threads that only decode, beside those with a session. */
   readonly decodeLanes: number;
   readonly batching: BatchingMode;

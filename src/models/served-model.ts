@@ -234,6 +234,7 @@ export class ServedModel {
       device: CPU,
       cacheFolder: cacheFolderFor(cache_dir),
       buckets: [],
+      isPipelined: false,
       head: manifest.head as HeadName,
       labels: manifest.labels,
       input: manifest.input,
@@ -241,6 +242,7 @@ export class ServedModel {
       curve: this.#plan.curve,
       wideCurve: this.#plan.wideCurve,
       warmBatches: warmBatches(maxBatch),
+      warmUpMs: MAX_WARM_UP_MS,
       decodeLanes,
       batching: this.settings.batching,
       windowMs: this.settings.window_ms,
@@ -252,6 +254,9 @@ export class ServedModel {
     };
   }
 }
+
+/** Clients that wait for an engine are worse off than the first large batch would be. */
+const MAX_WARM_UP_MS = 2000;
 
 /** Powers of two, and the largest: what lies between them runs in the memory of the next. */
 function warmBatches(maxBatch: number): number[] {
