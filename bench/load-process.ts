@@ -60,6 +60,10 @@ export class LoadProcess {
     return load;
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   run(job: ClosedJob | OpenJob): Promise<LoadReply> {
     return this.#ask(job) as Promise<LoadReply>;
   }

@@ -32,6 +32,25 @@ export function childrenOf(pid: number): number[] {
     });
 }
 
+/** Children, their children and so on. */
+export function descendantsOf(pid: number): number[] {
+  return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)]);
+}
+
+/** What a process below the server is for, by how it was started. */
+export function roleOf(pid: number): string {
+  const read = (file: string): string => {
+    try {
+      return readFileSync(`/proc/${String(pid)}/${file}`, 'latin1');
+    } catch {
+      return '';
+    }
+  };
+  if (read('cmdline').includes('engine-process')) return 'engine';
+  const isClustered = /(^|\0)NODE_UNIQUE_ID=/.test(read('environ'));
+  return isClustered || read('cmdline').includes('/front/') ? 'front' : 'other';
+}
+
 /** Fields after the command name, which may itself hold spaces and brackets. */
 function statFields(pid: number): string[] {
   const text = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');

@@ -1,6 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { childrenOf, cpuSeconds } from './processes.js';
+import { childrenOf, cpuSeconds, descendantsOf, roleOf } from './processes.js';
+import { type ProcessTime, readProcess } from './threads.js';
+
+export interface StartOptions {
+  /** Variables beside those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+}
 
 /** The built server as its own process, as an operator would run it. */
 export class BenchServer {
@@ -12,7 +18,11 @@ export class BenchServer {
     this.port = port;
   }
 
-  static async start(root: string, args: readonly string[]): Promise<BenchServer> {
+  static async start(
+    root: string,
+    args: readonly string[],
+    { env = {} }: StartOptions = {},
+  ): Promise<BenchServer> {
     const child = spawn(
       process.execPath,
       [
@@ -26,7 +36,7 @@ export class BenchServer {
         'off',
         ...args,
       ],
-      { stdio: ['ignore', 'pipe', 'inherit'] },
+      { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } },
     );
     const port = await new Promise<number>((resolve, reject) => {
       child.on('exit', (code) => {
@@ -54,6 +64,14 @@ export class BenchServer {
   cpu(): { http: number; engine: number } {
     const engine = this.enginePids.reduce((sum, pid) => sum + cpuSeconds(pid), 0);
     return { http: cpuSeconds(this.httpPid), engine };
+  }
+
+  /** What every thread of the server, its engines and its HTTP processes has used. */
+  threadTimes(): ProcessTime[] {
+    return [
+      readProcess(this.httpPid, 'server'),
+      ...descendantsOf(this.httpPid).map((pid) => readProcess(pid, roleOf(pid))),
+    ];
   }
 
   memoryBytes(of: (pid: number) => number): number {
