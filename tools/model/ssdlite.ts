@@ -1,7 +1,7 @@
-import { OnnxGraph } from '../onnx/graph.js';
+import { DATA_TYPE, OnnxGraph } from '../onnx/graph.js';
 import { COCO_LABELS_BY_ID } from './coco-labels.js';
 import type { TfGraph } from './tfjs-graph.js';
-import { TrunkConverter } from './trunk.js';
+import { type Precision, TrunkConverter } from './trunk.js';
 
 /** How many candidates leave the graph per image: 24 bytes each instead of 690 KB in all. */
 export const CANDIDATES = 100;
@@ -12,11 +12,17 @@ const FEATURE_MAPS = 6;
 const CENTRE_SCALE = 10;
 const SIZE_SCALE = 5;
 
-/** Converts SSDLite MobileNetV2 and adds candidate selection and box decoding. */
-export function convertSsdlite(tf: TfGraph): Uint8Array {
+/**
+ * Converts SSDLite MobileNetV2 and adds candidate selection and box decoding. These and the
+ * normalisation of pixels are always done in 32 bits: they cost little, and a score or a corner
+ * would lose more than the trunk does.
+ */
+export function convertSsdlite(tf: TfGraph, precision: Precision): Uint8Array {
   const graph = new OnnxGraph('ssdlite-mobilenet-v2');
-  const trunk = new TrunkConverter(tf, graph);
-  trunk.bind('Preprocessor/sub', normalise(graph, tf));
+  const trunk = new TrunkConverter(tf, graph, precision);
+  const cast = (value: string, to: 'float' | 'float16'): string =>
+    precision === 'fp16' ? graph.add('Cast', [value], { to: DATA_TYPE[to] }) : value;
+  trunk.bind('Preprocessor/sub', cast(normalise(graph, tf), 'float16'));
 
   const maps = Array.from({ length: FEATURE_MAPS }, (_, map) => map);
   const logits = joinMaps(
@@ -29,7 +35,7 @@ export function convertSsdlite(tf: TfGraph): Uint8Array {
     4,
     maps.map((map) => boxEncodings(trunk, tf, map)),
   );
-  selectAndDecode(graph, logits, encodings, anchors(tf));
+  selectAndDecode(graph, cast(logits, 'float'), cast(encodings, 'float'), anchors(tf));
 
   const originals = [...tf.nodes.values()].filter((node) => /^(Conv2D|Depthwise)/.test(node.op));
   if (trunk.convolutions !== originals.length) {

@@ -1,6 +1,9 @@
 import type { OnnxGraph } from '../onnx/graph.js';
 import type { TfGraph, TfNode } from './tfjs-graph.js';
 
+/** What the trunk computes in: numbers of 32 or of 16 bits. */
+export type Precision = 'fp32' | 'fp16';
+
 /** A per-channel scale and shift that follows a convolution and is folded into its weights. */
 interface Affine {
   readonly scale: number;
@@ -15,15 +18,17 @@ interface Affine {
 export class TrunkConverter {
   readonly #tf: TfGraph;
   readonly #onnx: OnnxGraph;
+  readonly #precision: Precision;
   readonly #values = new Map<string, string>();
   readonly #relu6Bounds: readonly [string, string];
   /** How many convolutions were written; each of the original must be written exactly once. */
   convolutions = 0;
 
-  constructor(tf: TfGraph, onnx: OnnxGraph) {
+  constructor(tf: TfGraph, onnx: OnnxGraph, precision: Precision) {
     this.#tf = tf;
     this.#onnx = onnx;
-    this.#relu6Bounds = [onnx.floats([0], []), onnx.floats([6], [])];
+    this.#precision = precision;
+    this.#relu6Bounds = [this.#weights([0], []), this.#weights([6], [])];
   }
 
   /** Declares that the original value `name` is already available in the new graph. */
@@ -115,11 +120,7 @@ export class TrunkConverter {
     const shape = [kept.length, perOutput, height, width];
     return this.#onnx.add(
       'Conv',
-      [
-        this.convert(source),
-        this.#onnx.floats(kernel, shape),
-        this.#onnx.floats(bias, [kept.length]),
-      ],
+      [this.convert(source), this.#weights(kernel, shape), this.#weights(bias, [kept.length])],
       {
         auto_pad: 'SAME_UPPER',
         group: isDepthwise ? inputs : 1,
@@ -127,6 +128,12 @@ export class TrunkConverter {
         strides: node.strides.slice(1, 3),
       },
     );
+  }
+
+  #weights(values: ArrayLike<number>, shape: readonly number[]): string {
+    return this.#precision === 'fp16'
+      ? this.#onnx.halves(values, shape)
+      : this.#onnx.floats(values, shape);
   }
 
   #batchNorm(node: TfNode): Affine[] {

@@ -1,9 +1,10 @@
+import { halvesOf } from './float16.js';
 import { Message } from './protobuf.js';
 
 /** Field numbers and enum values below are those of onnx.proto (IR version 8). */
 const IR_VERSION = 8;
 const OPSET = 17;
-const DATA_TYPE = { float: 1, uint8: 2, int32: 6, int64: 7 } as const;
+export const DATA_TYPE = { float: 1, uint8: 2, int32: 6, int64: 7, float16: 10 } as const;
 const ATTRIBUTE = { float: 1, int: 2, string: 3, ints: 7 } as const;
 
 export type DataType = keyof typeof DATA_TYPE;
@@ -36,6 +37,10 @@ export class OnnxGraph {
   floats(values: ArrayLike<number>, shape: readonly number[]): string {
     const data = Float32Array.from(values);
     return this.#weight('float', new Uint8Array(data.buffer), shape);
+  }
+
+  halves(values: ArrayLike<number>, shape: readonly number[]): string {
+    return this.#weight('float16', new Uint8Array(halvesOf(values).buffer), shape);
   }
 
   int64s(values: readonly number[], shape: readonly number[] = [values.length]): string {
