@@ -65,6 +65,7 @@ const engineWith = (sessions: number, threads: number): EngineConfig => ({
   cacheFolder: cacheFolderFor(''),
   buckets: [],
   isPipelined: false,
+  countsNodes: false,
   head: 'ssd',
   labels: manifest.labels,
   input: model.input,

@@ -37,6 +37,7 @@ const engineConfig = (isPipelined: boolean): EngineConfig => ({
   device: { name: 'cpu', index: 0 },
   buckets: [],
   isPipelined,
+  countsNodes: false,
   head: 'ssd',
   labels: ['thing'],
   input: { width: 300, height: 300 },

@@ -1,5 +1,5 @@
 /** What the engine's main thread and a lane (worker thread) say to each other. */
-import type { EngineConfig, SessionKind } from '../engine/messages.js';
+import type { EngineConfig, Placement, SessionKind } from '../engine/messages.js';
 import type { ErrorCode } from '../errors.js';
 import type { Detection } from '../heads/detection.js';
 import type { ImageInfo } from '../image/info.js';
@@ -63,7 +63,12 @@ export interface RunResult {
 }
 
 export type LaneAnswer =
-  | { readonly kind: 'ready'; readonly provider: string; readonly ceiling?: number }
+  | {
+      readonly kind: 'ready';
+      readonly provider: string;
+      readonly placement?: Placement;
+      readonly ceiling?: number;
+    }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'decoded'; readonly ms: number; readonly error?: PublicError }
   | {
@@ -77,6 +82,7 @@ export type LaneAnswer =
       /** In the order of the task's items. */
       readonly results: readonly RunResult[];
     };
+export type ReadyAnswer = Extract<LaneAnswer, { kind: 'ready' }>;
 export type RanAnswer = Extract<LaneAnswer, { kind: 'ran' }>;
 
 /** A worker that takes one task at a time. */

@@ -106,7 +106,8 @@ try {
     if (runtime === undefined) throw new Error(`this lane has no ${task.session} session`);
     void runTask(runtime, task).then(answer);
   });
-  const ready = { kind: 'ready', provider: runtimes.narrow?.provider ?? 'none' } as const;
+  const { provider = 'none', placement } = runtimes.narrow ?? {};
+  const ready = { kind: 'ready', provider, ...(placement && { placement }) } as const;
   answer(ceiling === undefined ? ready : { ...ready, ceiling });
 } catch (error) {
   answer({ kind: 'failed', message: error instanceof Error ? error.message : String(error) });

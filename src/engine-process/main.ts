@@ -8,6 +8,7 @@
 import { type ConnectOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import type {
   CancelMeta,
+  Check,
   EngineConfig,
   Failed,
   Hello,
@@ -21,6 +22,7 @@ import type {
 import { encodeFrameHead, FRAME, type Frame, FrameReader, WIRE_VERSION } from '../engine/wire.js';
 import { Batcher } from './batcher.js';
 import { BytePool } from './byte-pool.js';
+import { asItem, splitChecks } from './check.js';
 import { fillWithNoise, measure, measureDecode } from './measure.js';
 import { WorkerLane } from './worker-lane.js';
 
@@ -73,6 +75,9 @@ function handleFrame({ type, meta, body }: Frame): void {
     case FRAME.item:
       engine?.batcher.add(meta as ItemMeta, body);
       break;
+    case FRAME.check:
+      engine?.batcher.add(asItem(meta as Check), body);
+      break;
     case FRAME.cancel:
       engine?.batcher.cancel((meta as CancelMeta).id);
       break;
@@ -117,7 +122,11 @@ async function configure(config: EngineConfig): Promise<void> {
           clearTimeout(timer);
         };
       },
-      report: (results) => socket.write(encodeFrameHead(FRAME.results, results)),
+      report: (all) => {
+        const { results, checked } = splitChecks(all);
+        if (results !== undefined) socket.write(encodeFrameHead(FRAME.results, results));
+        for (const one of checked) socket.write(encodeFrameHead(FRAME.checked, one));
+      },
       releaseBytes: (bytes) => {
         pool.giveBack(bytes);
       },
@@ -144,8 +153,10 @@ async function configure(config: EngineConfig): Promise<void> {
     socket.write(encodeFrameHead(FRAME.stuck, stuck), endNow);
   }, HANG_CHECK_MS).unref();
 
+  const { provider = 'none', placement } = started[0] ?? {};
   const ready: Ready = {
-    provider: started[0]?.provider ?? 'none',
+    provider,
+    ...(placement !== undefined && { placement }),
     loadMs: performance.now() - startedAt,
     ...(maxBatch < config.plan.maxBatch && { ceiling: maxBatch }),
   };

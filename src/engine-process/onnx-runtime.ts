@@ -1,13 +1,43 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
-import type { EngineConfig } from '../engine/messages.js';
+import type { Device } from '../config/devices.js';
+import type { EngineConfig, Placement } from '../engine/messages.js';
 import type { Outputs } from '../heads/outputs.js';
+import { placementOf } from './placement.js';
 import type { Runtime } from './runtime.js';
 
 /** The only place that touches ONNX Runtime. */
 export async function loadOnnx(config: EngineConfig, threads: number): Promise<Runtime> {
   const { width, height } = config.input;
-  const session = await InferenceSession.create(config.modelPath, {
-    executionProviders: ['cpu'],
+  const record = config.countsNodes ? mkdtempSync(join(tmpdir(), 'shoal-nodes-')) : undefined;
+  try {
+    const session = await InferenceSession.create(config.modelPath, {
+      ...sessionOptions(config.device, threads),
+      ...(record !== undefined && { enableProfiling: true, profileFilePrefix: join(record, 'r') }),
+    });
+    const inputName = checkInput(session, config.input);
+    const run = async (pixels: Uint8Array, count: number): Promise<Outputs> => {
+      const tensor = new Tensor('uint8', pixels, [count, height, width, 3]);
+      // The call blocks this thread until the batch is done, promise or not. That is why it
+      // runs in a lane, and why nothing else does.
+      return (await session.run({ [inputName]: tensor })) as unknown as Outputs;
+    };
+    const provider = config.device.name;
+    if (record === undefined) return { provider, run };
+    await run(new Uint8Array(width * height * 3), 1);
+    session.endProfiling();
+    return { provider, run, placement: readPlacement(record, config.device) };
+  } finally {
+    if (record !== undefined) rmSync(record, { recursive: true, force: true });
+  }
+}
+
+function sessionOptions(device: Device, threads: number): InferenceSession.SessionOptions {
+  return {
+    // Only this one: with a second to fall back on, nobody would notice that the first is missing.
+    executionProviders: [providerFor(device)],
     graphOptimizationLevel: 'all',
     executionMode: 'sequential',
     // A pattern per batch size would hold the memory of each; without, they share it. Same speed.
@@ -16,7 +46,20 @@ export async function loadOnnx(config: EngineConfig, threads: number): Promise<R
     interOpNumThreads: 1,
     // A spinning thread takes the core that decoding or the HTTP process needs.
     extra: { session: { intra_op: { allow_spinning: '0' }, inter_op: { allow_spinning: '0' } } },
-  });
+  };
+}
+
+function providerFor({ name, index }: Device): InferenceSession.ExecutionProviderConfig {
+  // The others take the first there is: their providers have no way to name another.
+  return name === 'cuda' || name === 'tensorrt' || name === 'dml'
+    ? { name, deviceId: index }
+    : name;
+}
+
+function checkInput(
+  session: InferenceSession,
+  { width, height }: { readonly width: number; readonly height: number },
+): string {
   const [inputName] = session.inputNames;
   const [input] = session.inputMetadata;
   if (inputName === undefined || !input?.isTensor) throw new Error('the model has no image input');
@@ -27,14 +70,10 @@ export async function loadOnnx(config: EngineConfig, threads: number): Promise<R
       `the model's input is ${input.type} [${input.shape.join(', ')}], expected uint8 ${shape}`,
     );
   }
+  return inputName;
+}
 
-  return {
-    provider: 'cpu',
-    async run(pixels, count) {
-      const tensor = new Tensor('uint8', pixels, [count, height, width, 3]);
-      // The call blocks this thread until the batch is done, promise or not. That is why it
-      // runs in a lane, and why nothing else does.
-      return (await session.run({ [inputName]: tensor })) as unknown as Outputs;
-    },
-  };
+function readPlacement(folder: string, { name }: Device): Placement {
+  const [file = ''] = readdirSync(folder);
+  return placementOf(readFileSync(join(folder, file), 'utf8'), name);
 }

@@ -1,10 +1,12 @@
-import type { EngineConfig } from '../engine/messages.js';
+import type { EngineConfig, Placement } from '../engine/messages.js';
 import type { Outputs } from '../heads/outputs.js';
 
 /** One loaded model. Not safe for concurrent use: each lane has its own. */
 export interface Runtime {
   /** The provider really in use. */
   readonly provider: string;
+  /** Only where the configuration asks for it. */
+  readonly placement?: Placement;
   /**
    * @param pixels uint8 pictures, one behind the other, in the model's input size
    * @param count how many there are

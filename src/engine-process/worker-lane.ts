@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Lane, LaneAnswer, LaneConfig, LaneTask } from './lane-messages.js';
+import type { Lane, LaneAnswer, LaneConfig, LaneTask, ReadyAnswer } from './lane-messages.js';
 
 /** A lane on a real worker thread. */
 export class WorkerLane implements Lane {
@@ -39,7 +39,7 @@ export class WorkerLane implements Lane {
   }
 
   /** The first message of a lane says whether it could load the model. */
-  start(): Promise<{ provider: string; ceiling?: number }> {
+  start(): Promise<ReadyAnswer> {
     return new Promise((resolve, reject) => {
       this.#expect((answer) => {
         if (answer.kind === 'ready') resolve(answer);

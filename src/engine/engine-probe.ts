@@ -1,32 +1,45 @@
+import type { Detection } from '../heads/detection.js';
+import type { ImageInfo } from '../image/info.js';
 import { EngineLink } from './engine-link.js';
-import type { EngineConfig, Measured } from './messages.js';
+import type { Checked, EngineConfig, Measured, Ready } from './messages.js';
 
-/** An engine process that serves nobody: it loads the model, measures and is killed. */
+/** How long a check may take; whoever asks for it has a limit of its own. */
+const CHECK_MS = 600_000;
+
+interface Waiter<Value> {
+  resolve(value: Value): void;
+  reject(error: Error): void;
+}
+
+/** An engine process that serves nobody: it loads the model, is tried, and is killed. */
 export class EngineProbe {
   readonly #link: EngineLink;
-  readonly #started: Promise<string>;
-  #settle: { resolve(measured: Measured): void; reject(error: Error): void } | undefined;
+  readonly #ready: Promise<Ready>;
+  readonly #waiters = new Set<Waiter<never>>();
+  #onMeasured: Waiter<Measured> | undefined;
+  readonly #onChecked = new Map<number, Waiter<Checked>>();
+  #checks = 0;
   #ended: Error | undefined;
 
   /** @param niceness above 0 it gives way to everything else on the machine */
   constructor(config: EngineConfig, niceness: number) {
-    let settleStart: { resolve(provider: string): void; reject(error: Error): void } | undefined;
-    this.#started = new Promise((resolve, reject) => {
-      settleStart = { resolve, reject };
+    let onReady: Waiter<Ready> | undefined;
+    this.#ready = this.#wait((waiter) => {
+      onReady = waiter;
     });
-    // Whoever waits for the start or for a measurement is told; nobody else needs to be.
-    this.#started.catch(() => undefined);
+    // Whoever waits for the start or for an answer is told; nobody else needs to be.
+    this.#ready.catch(() => undefined);
     this.#link = new EngineLink(
       config,
       {
-        onReady: ({ provider }) => settleStart?.resolve(provider),
+        onReady: (ready) => onReady?.resolve(ready),
         onResults: () => undefined,
         onPong: () => undefined,
-        onMeasured: (measured) => this.#settle?.resolve(measured),
+        onMeasured: (measured) => this.#onMeasured?.resolve(measured),
+        onChecked: (checked) => this.#onChecked.get(checked.id)?.resolve(checked),
         onEnd: (reason) => {
           this.#ended = new Error(reason);
-          settleStart?.reject(this.#ended);
-          this.#settle?.reject(this.#ended);
+          for (const waiter of this.#waiters) waiter.reject(this.#ended);
         },
       },
       niceness,
@@ -34,23 +47,59 @@ export class EngineProbe {
   }
 
   /** Resolves with the provider when the model is loaded. */
-  start(): Promise<string> {
-    return this.#started;
+  async start(): Promise<string> {
+    return (await this.#ready).provider;
+  }
+
+  /** The same, with all that the engine said. */
+  ready(): Promise<Ready> {
+    return this.#ready;
   }
 
   /** One at a time. */
   measure(batch: number, runs: number): Promise<Measured> {
-    return new Promise((resolve, reject) => {
-      if (this.#ended !== undefined) {
-        reject(this.#ended);
-        return;
-      }
-      this.#settle = { resolve, reject };
+    return this.#wait((waiter) => {
+      this.#onMeasured = waiter;
       this.#link.sendMeasure({ batch, runs });
     });
   }
 
+  /** What the model finds in a picture, by the way that served pictures go. */
+  async check(
+    file: Uint8Array,
+    image: ImageInfo,
+    threshold: number,
+  ): Promise<readonly Detection[]> {
+    const id = ++this.#checks;
+    const checked = await this.#wait<Checked>((waiter) => {
+      this.#onChecked.set(id, waiter);
+      this.#link.sendCheck({ id, threshold, timeLeftMs: CHECK_MS, image }, file);
+    });
+    this.#onChecked.delete(id);
+    if ('error' in checked) throw new Error(checked.error);
+    return checked.detections;
+  }
+
   kill(): void {
     this.#link.kill();
+  }
+
+  /** Rejects when the engine ends first. */
+  #wait<Value>(start: (waiter: Waiter<Value>) => void): Promise<Value> {
+    return new Promise<Value>((resolve, reject) => {
+      if (this.#ended !== undefined) {
+        reject(this.#ended);
+        return;
+      }
+      const waiter: Waiter<Value> = {
+        resolve: (value) => {
+          this.#waiters.delete(waiter);
+          resolve(value);
+        },
+        reject,
+      };
+      this.#waiters.add(waiter);
+      start(waiter);
+    });
   }
 }

@@ -48,6 +48,8 @@ export interface EngineConfig {
   readonly buckets: readonly number[];
   /** Session threads only run batches; other threads put them together and read the outputs. */
   readonly isPipelined: boolean;
+  /** Say in `ready` where the parts of the model run; it costs one run. */
+  readonly countsNodes: boolean;
   /** Threads that only decode, beside those with a session. */
   readonly decodeLanes: number;
   readonly batching: BatchingMode;
@@ -61,8 +63,17 @@ export interface EngineConfig {
   readonly hangTimeoutMs: number;
 }
 
+/** Where the nodes of a model's graph really run. */
+export interface Placement {
+  /** On the provider that was asked for. */
+  readonly nodes: number;
+  readonly ofNodes: number;
+}
+
 export interface Ready {
+  /** The one that was asked for and is in use: there is no other to fall back on. */
   readonly provider: string;
+  readonly placement?: Placement;
   readonly loadMs: number;
   /** The largest batch that fitted into memory, when the plan's did not. */
   readonly ceiling?: number;
@@ -142,6 +153,19 @@ export interface Measured {
   readonly decodeMs: number;
   readonly rssBytes: number;
 }
+
+/** A known picture, to see whether the engine still finds in it what it should. */
+export interface Check {
+  /** Counts from 1; checks have numbers of their own. */
+  readonly id: number;
+  readonly threshold: number;
+  readonly timeLeftMs: number;
+  readonly image: ImageInfo;
+}
+
+export type Checked =
+  | { readonly id: number; readonly detections: readonly Detection[] }
+  | { readonly id: number; readonly error: string };
 
 /** The engine is about to end itself because these images did not return from a session. */
 export interface Stuck {

@@ -11,7 +11,7 @@
  */
 
 /** Both sides are built together, but a stale build must be noticed, not guessed at. */
-export const WIRE_VERSION = 2;
+export const WIRE_VERSION = 3;
 
 export const FRAME = {
   /** engine → server: the first frame, with the version. */
@@ -37,6 +37,10 @@ export const FRAME = {
   measured: 11,
   /** engine → server: images that hang; the engine ends itself. */
   stuck: 12,
+  /** server → engine: a known picture, at any time. It goes the way of an item. */
+  check: 13,
+  /** engine → server: what was found in it. */
+  checked: 14,
 } as const;
 export type FrameType = (typeof FRAME)[keyof typeof FRAME];
 

@@ -235,6 +235,7 @@ export class ServedModel {
       cacheFolder: cacheFolderFor(cache_dir),
       buckets: [],
       isPipelined: false,
+      countsNodes: false,
       head: manifest.head as HeadName,
       labels: manifest.labels,
       input: manifest.input,
