@@ -1,6 +1,7 @@
 import type { ModelSettings } from '../config/schema.js';
 import type { EngineConfig } from '../engine/messages.js';
 import { isSame, splitsFor } from './exploration.js';
+import { gpuSplits } from './gpu-plan.js';
 import type { Machine } from './machine.js';
 import {
   fasterOf,
@@ -30,6 +31,9 @@ export interface CalibrationOptions {
 /** A quick profile takes about this long, besides the start of its engines. */
 const QUICK_MS = 450;
 const QUICK_RUNS = 2;
+/** On a GPU it is longer, since there is more to choose from, and runs are short. */
+const GPU_QUICK_MS = 6000;
+const GPU_QUICK_RUNS = 5;
 const FULL_MS = 60_000;
 const FULL_RUNS = 4;
 /** How often every split is measured for a full profile, in turn. */
@@ -61,21 +65,22 @@ export class Calibration {
 
   constructor(options: CalibrationOptions) {
     this.#options = options;
-    const { sessions, threads } = options.settings;
-    this.#splits = splitsFor(options.machine.cores, {
-      ...(sessions !== 'auto' && { sessions }),
-      ...(threads !== 'auto' && { threads }),
-    });
+    const { engine, settings, machine } = options;
+    const { sessions, threads } = settings;
+    this.#splits = engine.isPipelined
+      ? gpuSplits(engine.device.name, settings)
+      : splitsFor(machine.cores, {
+          ...(sessions !== 'auto' && { sessions }),
+          ...(threads !== 'auto' && { threads }),
+        });
   }
 
   /** The profile to start with. `undefined` when none is wanted. */
   async obtain(): Promise<{ profile: Profile; isCached: boolean } | undefined> {
-    const { settings } = this.#options;
+    const { settings, engine } = this.#options;
     if (settings.profile === 'off') return undefined;
-    const cached = await this.#options.cache.read(await this.#options.key());
-    if (cached !== undefined && (settings.profile === 'quick' || cached.depth === 'full')) {
-      return { profile: cached, isCached: true };
-    }
+    const profile = await this.recall();
+    if (profile !== undefined) return { profile, isCached: true };
     const isQuick = settings.profile === 'quick';
     this.#options.onMeasure(settings.profile);
     const host = this.#options.hostFor(0);
@@ -83,7 +88,8 @@ export class Calibration {
     const started = host.now();
     const rounds = isQuick ? 1 : FULL_ROUNDS;
     const steps = rounds * this.#splits.length;
-    const totalMs = isQuick ? QUICK_MS : FULL_MS;
+    const quickMs = engine.isPipelined ? GPU_QUICK_MS : QUICK_MS;
+    const totalMs = isQuick ? quickMs : FULL_MS;
     for (let step = 0; step < steps; step++) {
       // Slow models use the time up with the first split, which is measured in any case.
       if (step > 0 && host.now() > started + totalMs * STARTS_TAKE) break;
@@ -96,10 +102,18 @@ export class Calibration {
         signal,
       );
     }
-    const profile = this.#summary(isQuick ? 'quick' : 'full');
+    const fresh = this.#summary(isQuick ? 'quick' : 'full');
     this.#forget();
-    await this.#writeCache(profile);
-    return { profile, isCached: false };
+    await this.#writeCache(fresh);
+    return { profile: fresh, isCached: false };
+  }
+
+  /** The profile from the cache, when it is good enough. */
+  async recall(): Promise<Profile | undefined> {
+    const { settings, cache, key } = this.#options;
+    if (settings.profile === 'off') return undefined;
+    const cached = await cache.read(await key());
+    return settings.profile === 'quick' || cached?.depth === 'full' ? cached : undefined;
   }
 
   /**
@@ -161,7 +175,8 @@ export class Calibration {
   ): Promise<void> {
     const { hostFor, engine, settings, machine } = this.#options;
     const maxBatch = settings.max_batch === 'auto' ? undefined : settings.max_batch;
-    const runs = isQuick ? QUICK_RUNS : FULL_RUNS;
+    const quickRuns = engine.isPipelined ? GPU_QUICK_RUNS : QUICK_RUNS;
+    const runs = isQuick ? quickRuns : FULL_RUNS;
     const limits = { budgetMs, runs, maxBatch, machine };
     const first = this.#splits[0] as Split;
     try {

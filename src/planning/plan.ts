@@ -3,6 +3,7 @@ import type { Plan } from '../engine/messages.js';
 import { type Curve, latencyMs } from './curve.js';
 import { isSame } from './exploration.js';
 import type { Machine } from './machine.js';
+import { byHand, inTime, ms, perSecond, targetWarning } from './plan-words.js';
 import {
   curveOf,
   findSplit,
@@ -19,6 +20,8 @@ export interface ServingPlan extends Plan {
   /** Latency by batch size of the chosen split, and of the wide session; empty when not measured. */
   readonly curve: Curve;
   readonly wideCurve: Curve;
+  /** The batch sizes that run; empty for any. */
+  readonly buckets: readonly number[];
   /** What all sessions together are expected to reach, with ordinary photos. */
   readonly imagesPerSecond?: number;
   /** One sentence for the banner and `/models`. */
@@ -40,8 +43,6 @@ const WIDE_GAIN = 0.8;
 const WIDE_MEMORY_SHARE = 0.25;
 /** Hand-set values that lose more than this are pointed out. */
 const COSTLY = 0.1;
-/** A request may find a batch running and then needs its own: the target must hold both. */
-const BATCHES_PER_ANSWER = 2;
 
 /** One measured way to serve. */
 interface Candidate extends Split {
@@ -50,7 +51,7 @@ interface Candidate extends Split {
   readonly rate: number;
 }
 
-/** Sessions × threads × maximum batch, from measurements and what was set by hand. Pure. */
+/** The plan for the CPU, from measurements and what was set by hand. Pure. */
 export function planFor(settings: ModelSettings, machine: Machine, profile?: Profile): ServingPlan {
   const all = profile === undefined ? [] : candidatesOf(profile, settings.slo_p99_ms);
   const allowed = all.filter(
@@ -78,7 +79,7 @@ export function planFor(settings: ModelSettings, machine: Machine, profile?: Pro
     why: explain(chosen, wide, profile, settings),
     warnings: [
       ...warningsFor(settings, rate, best(all) ?? chosen),
-      ...targetWarning(settings, chosen),
+      ...targetWarning(settings, chosen.ms),
     ],
   });
 }
@@ -94,14 +95,7 @@ function candidatesOf(profile: Profile, targetMs: number): Candidate[] {
       return { ...split, ...point, rate: throughput(profile, split, point) };
     }),
   );
-  if (targetMs <= 0) return all;
-  const inTime = all.filter(({ ms }) => ms * BATCHES_PER_ANSWER <= targetMs);
-  // A target that nothing meets is met as nearly as possible.
-  return inTime.length > 0 ? inTime : all.filter(({ ms }) => ms === fastest(all));
-}
-
-function fastest(all: readonly Candidate[]): number {
-  return Math.min(...all.map(({ ms }) => ms));
+  return inTime(all, targetMs);
 }
 
 /**
@@ -136,13 +130,6 @@ function warningsFor(settings: ModelSettings, rate: number, top: Candidate): str
   const keys = byHand(settings).join(', ');
   return [
     `${keys} set by hand: about ${perSecond(rate)}, but ${shape(top)} would reach ${perSecond(top.rate)}`,
-  ];
-}
-
-function targetWarning({ slo_p99_ms: targetMs }: ModelSettings, chosen: Candidate): string[] {
-  if (targetMs <= 0 || chosen.ms * BATCHES_PER_ANSWER <= targetMs) return [];
-  return [
-    `slo_p99_ms ${String(targetMs)} cannot be kept under load: a batch takes about ${ms(chosen.ms)}`,
   ];
 }
 
@@ -197,27 +184,14 @@ function unmeasured(settings: ModelSettings, machine: Machine): ServingPlan {
 function complete(
   settings: ModelSettings,
   { cores }: Machine,
-  plan: Omit<ServingPlan, 'maxConcurrent' | 'decodeLanes'>,
+  plan: Omit<ServingPlan, 'maxConcurrent' | 'decodeLanes' | 'buckets'>,
 ): ServingPlan {
   const { sessions, maxBatch } = plan;
   const planned = sessions * (maxBatch + 1);
   const maxConcurrent = settings.max_concurrent === 'auto' ? planned : settings.max_concurrent;
-  return { ...plan, maxConcurrent, decodeLanes: Math.max(0, cores - sessions) };
-}
-
-function byHand(settings: ModelSettings): string[] {
-  const keys = ['sessions', 'threads', 'max_batch', 'max_concurrent'] as const;
-  return keys.filter((key) => settings[key] !== 'auto');
+  return { ...plan, maxConcurrent, decodeLanes: Math.max(0, cores - sessions), buckets: [] };
 }
 
 function shape({ sessions, threads }: Split): string {
   return `${String(sessions)} × ${String(threads)} ${threads === 1 ? 'thread' : 'threads'}`;
-}
-
-function perSecond(rate: number): string {
-  return `${rate.toFixed(rate < 10 ? 1 : 0)} images/s`;
-}
-
-function ms(value: number): string {
-  return `${value.toFixed(value < 10 ? 1 : 0)} ms`;
 }

@@ -1,4 +1,5 @@
 import type { EngineConfig, Measured } from '../engine/messages.js';
+import { bucketsUpTo, MAX_BATCH as MAX_GPU_BATCH, nextBucket } from './buckets.js';
 import { nextBatch } from './exploration.js';
 import type { Machine } from './machine.js';
 import { type ProfilePoint, type Sample, type Split, summarise } from './profile.js';
@@ -17,7 +18,10 @@ export interface ProfilerHost {
 }
 
 export interface MeasureLimits {
-  /** No new measurement is begun this long after the engine has started. */
+  /**
+   * No new measurement is begun this long after the engine has started. On a GPU the first runs of
+   * every batch size do not count: how long they take says nothing about how many there will be.
+   */
   readonly budgetMs: number;
   /** Runs of a batch size per session. */
   readonly runs: number;
@@ -44,7 +48,8 @@ export async function measureSplit(
 ): Promise<{ samples: Sample[]; provider: string }> {
   const samples: Sample[] = [];
   if (signal.aborted) return { samples, provider: 'none' };
-  const config = probeConfig(base, split);
+  const config = probeConfig(base, split, limits.maxBatch);
+  const following = base.isPipelined ? nextBucket : nextBatch;
   const { plan } = config;
   const probe = host.spawn(config);
   const stop = (): void => {
@@ -54,7 +59,7 @@ export async function measureSplit(
   let provider = 'none';
   try {
     provider = await probe.start();
-    const startedAt = host.now();
+    let startedAt = host.now();
     const take = async (batch: number): Promise<void> => {
       const measured = await probe.measure(batch, limits.runs);
       const { ms, decodeMs, rssBytes } = measured;
@@ -63,10 +68,12 @@ export async function measureSplit(
     const mayGoOn = (): boolean => host.now() - startedAt < limits.budgetMs;
     const sizes: number[] = [];
     for (;;) {
-      const batch = nextBatch(pointsOf(samples), limits.machine, limits.maxBatch);
+      const batch = following(pointsOf(samples), limits.machine, limits.maxBatch);
       if (batch === undefined || batch > plan.maxBatch || (sizes.length > 0 && !mayGoOn())) break;
       // The first run of a batch size allocates; only later ones count.
+      const coldAt = host.now();
       await probe.measure(batch, 1);
+      if (base.isPipelined) startedAt += host.now() - coldAt;
       await take(batch);
       sizes.push(batch);
     }
@@ -86,12 +93,27 @@ function pointsOf(samples: readonly Sample[]): readonly ProfilePoint[] {
   return summarise(samples, about).splits[0]?.points ?? [];
 }
 
-function probeConfig(base: EngineConfig, { sessions, threads }: Split): EngineConfig {
+function probeConfig(
+  base: EngineConfig,
+  { sessions, threads }: Split,
+  wanted: number | undefined,
+): EngineConfig {
   const { width, height } = base.input;
-  const maxBatch = Math.max(1, Math.floor(PROBE_INPUT_BYTES / (width * height * 3)));
+  const room = Math.max(1, Math.floor(PROBE_INPUT_BYTES / (width * height * 3)));
+  const shape = { sessions, threads, wideThreads: 0 };
+  if (base.isPipelined) {
+    const maxBatch = Math.min(room, wanted ?? MAX_GPU_BATCH);
+    // Its sessions need the other threads, as in service.
+    return {
+      ...base,
+      plan: { ...shape, maxBatch },
+      buckets: bucketsUpTo(maxBatch),
+      warmBatches: [1],
+    };
+  }
   return {
     ...base,
-    plan: { sessions, threads, maxBatch, wideThreads: 0 },
+    plan: { ...shape, maxBatch: room },
     warmBatches: [1],
     decodeLanes: 0,
     maxItems: 1,

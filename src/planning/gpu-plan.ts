@@ -1,0 +1,162 @@
+import type { DeviceName } from '../config/devices.js';
+import type { ModelSettings } from '../config/schema.js';
+import { bucketsUpTo, inSteps } from './buckets.js';
+import { imagesPerSecond, latencyMs } from './curve.js';
+import { isSame } from './exploration.js';
+import type { Machine } from './machine.js';
+import type { ServingPlan } from './plan.js';
+import { curveOf, findSplit, type Profile, type Split } from './profile.js';
+import { byHand, inTime, ms, perSecond, targetWarning } from './plan-words.js';
+
+/** Sessions side by side fill the pauses of one another; more than these gain nothing. */
+const CUDA_SESSIONS = [1, 2, 3] as const;
+/** Without a profile: batches are nearly free up to here on any GPU. */
+const UNMEASURED_BATCH = 8;
+/** Measurements that differ by less are taken for equal, and the shorter batch wins. */
+const TIE = 0.02;
+/** A GPU may be this much faster than decoding, so that it never is the brake. */
+const HEADROOM = 1.25;
+/** Hand-set values that lose more than this are pointed out. */
+const COSTLY = 0.1;
+
+interface Candidate extends Split {
+  readonly batch: number;
+  readonly ms: number;
+  /** Of the GPU alone. */
+  readonly rate: number;
+}
+
+/**
+ * How many sessions a GPU is worth measuring with. They need no cores of their own: each has one
+ * thread, which waits. Only CUDA's stand each other in one process; two of WebGPU crash it.
+ */
+export function gpuSplits(device: DeviceName, settings: SplitSettings): Split[] {
+  const threads = settings.threads === 'auto' ? 1 : settings.threads;
+  if (device !== 'cuda') return [{ sessions: 1, threads }];
+  const all: readonly number[] = settings.sessions === 'auto' ? CUDA_SESSIONS : [settings.sessions];
+  return all.map((sessions) => ({ sessions, threads }));
+}
+type SplitSettings = Pick<ModelSettings, 'sessions' | 'threads'>;
+
+/**
+ * The plan for a GPU. Sessions only run; all cores but one decode, and with more GPUs than one
+ * they share the cores.
+ */
+export function planForGpu(
+  settings: ModelSettings,
+  machine: Machine,
+  { device, engines }: { readonly device: DeviceName; readonly engines: number },
+  profile?: Profile,
+): ServingPlan {
+  const decodeLanes = Math.max(1, Math.floor(machine.cores / engines) - 1);
+  const [split] = gpuSplits(device, settings) as [Split];
+  const decodeRate = decodeLanes * imagesPerSecond({ batch: 1, ms: profile?.decodeMs ?? 0 });
+  const all = profile === undefined ? [] : candidatesOf(profile, settings, device);
+  const chosen = best(all, decodeRate);
+  const fallback = settings.max_batch === 'auto' ? UNMEASURED_BATCH : settings.max_batch;
+  const maxBatch = chosen?.batch ?? fallback;
+  const buckets = bucketsUpTo(maxBatch);
+  const { sessions, threads } = chosen ?? split;
+  const planned = sessions * 2 * maxBatch + 2 * decodeLanes;
+  const base = {
+    sessions,
+    threads,
+    maxBatch,
+    wideThreads: 0,
+    wideCurve: [],
+    buckets,
+    decodeLanes,
+    // One batch runs, the next is put together, and every other thread has a picture or two.
+    maxConcurrent: settings.max_concurrent === 'auto' ? planned : settings.max_concurrent,
+  };
+  const ignored = ignoredWarning(settings, device);
+  if (profile === undefined || chosen === undefined) {
+    const why = `not measured, the usual for ${device}`;
+    return { ...base, curve: [], why, warnings: ignored };
+  }
+  const rate = Math.min(chosen.rate, decodeRate);
+  return {
+    ...base,
+    curve: inSteps(curveOf(findSplit(profile, chosen)), buckets),
+    imagesPerSecond: rate,
+    why: explain(chosen, profile, settings, { device, decodeRate }),
+    warnings: [
+      ...ignored,
+      ...costWarning(settings, chosen, decodeRate, profile),
+      ...targetWarning(settings, chosen.ms),
+    ],
+  };
+}
+
+function candidatesOf(profile: Profile, settings: ModelSettings, device: DeviceName): Candidate[] {
+  const splits = gpuSplits(device, settings);
+  const measured = profile.splits.filter((split) => splits.some((one) => isSame(one, split)));
+  const all = measured.flatMap(({ sessions, threads, points }) => {
+    const curve = curveOf({ sessions, threads, points });
+    const sizes =
+      settings.max_batch === 'auto' ? points.map(({ batch }) => batch) : [settings.max_batch];
+    return sizes.map((batch) => candidate({ sessions, threads }, batch, latencyMs(curve, batch)));
+  });
+  return inTime(all, settings.slo_p99_ms);
+}
+
+function candidate(split: Split, batch: number, batchMs: number): Candidate {
+  const rate = split.sessions * imagesPerSecond({ batch, ms: batchMs });
+  return { ...split, batch, ms: batchMs, rate };
+}
+
+/** The highest throughput that decoding can feed; among those that reach it the shortest batch. */
+function best(candidates: readonly Candidate[], decodeRate: number): Candidate | undefined {
+  const useful = (one: Candidate): number => Math.min(one.rate, decodeRate * HEADROOM);
+  const top = Math.max(...candidates.map(useful));
+  const ties = candidates.filter((one) => useful(one) >= top * (1 - TIE));
+  return ties.sort((a, b) => a.ms - b.ms || a.sessions - b.sessions)[0];
+}
+
+function explain(
+  chosen: Candidate,
+  profile: Profile,
+  settings: ModelSettings,
+  { device, decodeRate }: { readonly device: DeviceName; readonly decodeRate: number },
+): string {
+  const others = profile.splits
+    .filter((split) => !isSame(split, chosen))
+    .map(({ sessions, points }) => {
+      const rates = points.map((point) => sessions * imagesPerSecond(point));
+      return `${sessionsOf(sessions)} ${perSecond(Math.max(...rates))}`;
+    });
+  const hand = byHand(settings);
+  return [
+    `measured: ${device} with ${sessionsOf(chosen.sessions)} reaches ${perSecond(chosen.rate)} at batch ${String(chosen.batch)}`,
+    ...(others.length > 0 ? [others.join(', ')] : []),
+    ...(Number.isFinite(decodeRate) ? [`decoding reaches ${perSecond(decodeRate)}`] : []),
+    ...(settings.slo_p99_ms > 0 ? [`target p99 ${ms(settings.slo_p99_ms)}`] : []),
+    ...(hand.length > 0 ? [`${hand.join(', ')} set by hand`] : []),
+  ].join('; ');
+}
+
+function ignoredWarning({ sessions }: ModelSettings, device: DeviceName): string[] {
+  if (device === 'cuda' || sessions === 'auto' || sessions === 1) return [];
+  return [`sessions ${String(sessions)} is not possible on ${device}, where one process has one`];
+}
+
+function costWarning(
+  settings: ModelSettings,
+  chosen: Candidate,
+  decodeRate: number,
+  profile: Profile,
+): string[] {
+  const free = profile.splits.flatMap(({ sessions, threads, points }) =>
+    points.map((point) => candidate({ sessions, threads }, point.batch, point.ms)),
+  );
+  const top = best(inTime(free, settings.slo_p99_ms), decodeRate) ?? chosen;
+  if (Math.min(chosen.rate, decodeRate) >= Math.min(top.rate, decodeRate) * (1 - COSTLY)) return [];
+  const keys = byHand(settings).join(', ');
+  return [
+    `${keys} set by hand: about ${perSecond(chosen.rate)}, but ${sessionsOf(top.sessions)} at batch ${String(top.batch)} would reach ${perSecond(top.rate)}`,
+  ];
+}
+
+function sessionsOf(count: number): string {
+  return `${String(count)} ${count === 1 ? 'session' : 'sessions'}`;
+}
