@@ -35,6 +35,7 @@ const engineConfig = (isPipelined: boolean): EngineConfig => ({
   modelPath,
   runtime: 'stub',
   device: { name: 'cpu', index: 0 },
+  cacheFolder: '',
   buckets: [],
   isPipelined,
   countsNodes: false,
