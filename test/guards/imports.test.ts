@@ -40,8 +40,8 @@ describe('imports', () => {
     models: ['http', 'jobs', 'cli', 'server'],
     jobs: ['http', 'cli', 'server'],
     admission: ['http', 'jobs', 'models', 'server'],
-    image: ['http', 'jobs', 'engine', 'engine-process'],
-    heads: ['http', 'jobs', 'engine', 'engine-process', 'models', 'index'],
+    image: ['http', 'jobs', 'engine', 'engine-process', 'devices', 'models'],
+    heads: ['http', 'jobs', 'engine', 'engine-process', 'devices', 'models', 'index'],
   };
   it.each(Object.entries(layers))('%s is known only where it may be', (folder, allowed) => {
     const folderOf = (file: string): string => file.split('/')[1]?.replace('.ts', '') ?? '';
