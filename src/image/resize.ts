@@ -1,8 +1,7 @@
+import { axisTable, BITS, ONE } from './axis-table.js';
+import { resizeWithKernel } from './bilinear-kernel.js';
 import type { Pixels } from './pixels.js';
 
-/** Weights are fixed-point with 11 bits, so that two multiplications of a byte fit 31 bits. */
-const BITS = 11;
-const ONE = 1 << BITS;
 const HALF = 1 << (2 * BITS - 1);
 
 /**
@@ -11,8 +10,15 @@ const HALF = 1 << (2 * BITS - 1);
  * beyond that bilinear skips pixels and aliases.
  */
 export function resizeBilinear(source: Pixels, target: Pixels): void {
-  const { near, far, weight } = axisTable(source.width, target.width, 3);
-  const rows = axisTable(source.height, target.height, source.width * 3);
+  const columns = axisTable('columns', source.width, target.width, 3);
+  const rows = axisTable('rows', source.height, target.height, source.width * 3);
+  if (!resizeWithKernel(source, target, columns, rows)) resizePlainly(source, target);
+}
+
+/** The same pixels, for pictures that are too large for the kernel: four times as slow. */
+export function resizePlainly(source: Pixels, target: Pixels): void {
+  const { near, far, weight } = axisTable('columns', source.width, target.width, 3);
+  const rows = axisTable('rows', source.height, target.height, source.width * 3);
   const from = source.data;
   const at = (index: number): number => from[index] as number;
   const to = target.data;
@@ -55,45 +61,4 @@ function blend(
   const above = aboveWest * west + aboveEast * east;
   const below = belowWest * west + belowEast * east;
   return (above * up + below * down + HALF) >> (2 * BITS);
-}
-
-/** For each target position: the two source positions around it, in bytes, and the weight. */
-interface AxisTable {
-  readonly sourceSize: number;
-  readonly targetSize: number;
-  readonly stride: number;
-  readonly near: Int32Array;
-  readonly far: Int32Array;
-  readonly weight: Int32Array;
-}
-
-/** Photos of one camera share their size, so a few tables serve nearly all of them. */
-const cache: AxisTable[] = [];
-const CACHE_SIZE = 16;
-
-function axisTable(sourceSize: number, targetSize: number, stride: number): AxisTable {
-  const known = cache.find(
-    (table) =>
-      table.sourceSize === sourceSize && table.targetSize === targetSize && table.stride === stride,
-  );
-  if (known !== undefined) return known;
-  const table: AxisTable = {
-    sourceSize,
-    targetSize,
-    stride,
-    near: new Int32Array(targetSize),
-    far: new Int32Array(targetSize),
-    weight: new Int32Array(targetSize),
-  };
-  const scale = sourceSize / targetSize;
-  for (let index = 0; index < targetSize; index++) {
-    const position = index * scale;
-    const near = Math.min(Math.floor(position), sourceSize - 1);
-    table.near[index] = near * stride;
-    table.far[index] = Math.min(near + 1, sourceSize - 1) * stride;
-    table.weight[index] = Math.round((position - near) * ONE);
-  }
-  cache.unshift(table);
-  cache.length = Math.min(cache.length, CACHE_SIZE);
-  return table;
 }

@@ -1,11 +1,7 @@
 import jpegTurbo from '@julusian/jpeg-turbo';
+import { kernelMemory } from './bilinear-kernel.js';
 import type { ImageInfo } from './info.js';
 import type { Pixels } from './pixels.js';
-
-/** Kept between images: a fresh megabyte per photo costs more in page faults than the decode. */
-let scratch = Buffer.alloc(0);
-/** A larger picture is decoded into memory that is given back at once. */
-const MAX_SCRATCH_BYTES = 8 * 2 ** 20;
 
 /** libjpeg-turbo turns grey and YCbCr into RGB, but not CMYK, and knows 8 bits only. */
 export function canDecodeWithTurbo(info: ImageInfo): boolean {
@@ -19,15 +15,12 @@ export function canDecodeWithTurbo(info: ImageInfo): boolean {
  */
 export function decodeWithTurbo(bytes: Buffer, info: ImageInfo): Pixels {
   const size = info.width * info.height * 3;
-  const out = size > MAX_SCRATCH_BYTES ? Buffer.allocUnsafeSlow(size) : reuseScratch(size);
+  // Kept between images, since a fresh megabyte per photo costs more in page faults than the
+  // decode, and where the resize wants it. A larger picture's memory is given back at once.
+  const out = kernelMemory(size) ?? Buffer.allocUnsafeSlow(size);
   const { data, width, height } = jpegTurbo.decompressSync(bytes, out, {
     format: jpegTurbo.FORMAT_RGB,
   });
   if (width !== info.width || height !== info.height) throw new Error('two headers disagree');
   return { data, width, height };
-}
-
-function reuseScratch(size: number): Buffer {
-  if (scratch.length < size) scratch = Buffer.allocUnsafeSlow(size);
-  return scratch;
 }

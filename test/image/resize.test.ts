@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { resizeBilinear } from '../../src/image/resize.js';
+import { kernelMemory, MAX_SOURCE_BYTES } from '../../src/image/bilinear-kernel.js';
+import { BILINEAR_MODULE } from '../../src/image/bilinear-module.js';
+import { resizeBilinear, resizePlainly } from '../../src/image/resize.js';
+import { assemble } from '../../tools/wasm/assemble.js';
 
 function resize(
   data: Uint8Array,
@@ -47,5 +51,42 @@ describe('resizeBilinear', () => {
       }),
       { numRuns: 100 },
     );
+  });
+
+  it('gives the same pixels with the kernel and without', () => {
+    const sizes = fc.integer({ min: 1, max: 70 });
+    fc.assert(
+      fc.property(sizes, sizes, sizes, sizes, fc.boolean(), (sw, sh, tw, th, inPlace) => {
+        const bytes = sw * sh * 3;
+        const data = (inPlace ? kernelMemory(bytes) : undefined) ?? new Uint8Array(bytes);
+        for (let at = 0; at < bytes; at++) data[at] = (at * 7919 + (at >> 3)) % 256;
+        const source = { data, width: sw, height: sh };
+        const plain = { data: new Uint8Array(tw * th * 3), width: tw, height: th };
+        resizePlainly(source, plain);
+        const fast = { ...plain, data: new Uint8Array(new SharedArrayBuffer(tw * th * 3)) };
+        resizeBilinear(source, fast);
+        expect([...fast.data]).toEqual([...plain.data]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('also takes pictures that are too large for the kernel', () => {
+    const [width, height] = [2048, MAX_SOURCE_BYTES / 2048 / 3 + 1].map(Math.ceil) as [
+      number,
+      number,
+    ];
+    expect(kernelMemory(width * height * 3)).toBeUndefined();
+    const data = new Uint8Array(width * height * 3).fill(7);
+    expect(resize(data, [width, height], [2, 2])).toEqual(new Uint8Array(12).fill(7));
+  });
+});
+
+describe('the kernel', () => {
+  it('is what its source says', async () => {
+    const source = readFileSync('tools/wasm/bilinear.wat', 'utf8');
+    const text = await assemble(source);
+    const base64 = [...text.matchAll(/'([^']+)'/g)].map(([, part]) => part).join('');
+    expect(base64).toBe(BILINEAR_MODULE);
   });
 });
