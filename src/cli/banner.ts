@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { describeVariant, isOnCpu } from '../devices/variant.js';
 import type { ServedModel } from '../models/served-model.js';
 import { type Profile, type SplitProfile, throughput } from '../planning/profile.js';
 import type { ShoalServer } from '../server.js';
@@ -46,28 +47,31 @@ function describeModel(model: ServedModel): string[] {
   return [
     `  model   ${describe(model)}`,
     `          ${plan.why}`,
-    ...(profile === undefined ? [] : describeCurves(profile)),
+    ...(profile === undefined ? [] : describeCurves(profile, isOnCpu(model.variant))),
   ];
 }
 
-function describeCurves(profile: Profile): string[] {
-  return profile.splits.map((split) => `          ${describeCurve(profile, split)}`);
+/** On a GPU sessions only run, and decoding is no part of what they reach. */
+function describeCurves({ splits, decodeMs }: Profile, decodesItself: boolean): string[] {
+  const perImage = { decodeMs: decodesItself ? decodeMs : 0 };
+  return splits.map((split) => `          ${describeCurve(perImage, split)}`);
 }
 
-function describeCurve(profile: Profile, split: SplitProfile): string {
+function describeCurve(perImage: Pick<Profile, 'decodeMs'>, split: SplitProfile): string {
   const rates = split.points.map(
-    (point) => `${String(point.batch)}: ${throughput(profile, split, point).toFixed(0)}`,
+    (point) => `${String(point.batch)}: ${throughput(perImage, split, point).toFixed(0)}`,
   );
   const shape = `${String(split.sessions)} × ${count(split.threads, 'thread')}`;
   return `${shape}, images/s by batch size  ${rates.join('   ')}`;
 }
 
-function describe({ name, plan, engine, settings }: ServedModel): string {
+function describe({ name, plan, engine, settings, variant }: ServedModel): string {
   const window =
     settings.batching === 'fixed' ? `, collected for ${String(settings.window_ms)} ms` : '';
   const wide = plan.wideThreads > 0 ? ` and one of ${count(plan.wideThreads, 'thread')}` : '';
+  const place = isOnCpu(variant) ? (engine.provider ?? 'none') : describeVariant(variant);
   return (
-    `${name} on ${engine.provider ?? 'none'}: ${count(plan.sessions, 'session')} of ` +
+    `${name} on ${place}: ${count(plan.sessions, 'session')} of ` +
     `${count(plan.threads, 'thread')}${wide}, up to ${count(plan.maxBatch, 'image')} at a time${window}`
   );
 }

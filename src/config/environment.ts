@@ -47,6 +47,26 @@ export function defaultDataFolder(environment: Environment = readEnvironment()):
   return join(base, 'shoal');
 }
 
+/**
+ * `TEST_DEVICES=cuda:0,cuda:1,webgpu`: the devices of this machine, whatever is really there.
+ * `TEST_PROBE_MS`: how long one may take to show that it works. Only in test runs.
+ */
+export function testDevices(environment: Environment = readEnvironment()): {
+  readonly devices?: readonly { readonly name: string; readonly index: number }[];
+  readonly probeMs?: number;
+} {
+  const { TEST_DEVICES: listed, TEST_PROBE_MS: probeMs } = environment;
+  if (!isTestRun(environment)) return {};
+  const devices = listed?.split(',').map((entry) => {
+    const [name = '', index = '0'] = entry.split(':');
+    return { name, index: Number(index) };
+  });
+  return {
+    ...(devices && { devices }),
+    ...(probeMs !== undefined && { probeMs: Number(probeMs) }),
+  };
+}
+
 /** `TEST_FAILPOINTS=name:0.01,…`: how likely each is to kill the process. Only in test runs. */
 export function failpointChances(
   environment: Environment = readEnvironment(),

@@ -1,3 +1,4 @@
+import type { Device } from '../config/devices.js';
 import type { EngineConfig } from '../engine/messages.js';
 import type { Runtime } from './runtime.js';
 
@@ -34,6 +35,17 @@ export interface StubModel {
   readonly device_error_on_red?: number;
   /** Refuse to load. */
   readonly fail_to_load?: string;
+  /** What is different on a device, by `cuda` or `cuda:1`. Those that are not named do not exist. */
+  readonly devices?: Readonly<Record<string, StubDevice>>;
+}
+
+interface StubDevice extends Omit<StubModel, 'devices'> {
+  /** Die while loading. */
+  readonly crash?: boolean;
+  /** Never finish loading. */
+  readonly hang?: boolean;
+  /** Find something else than there is. */
+  readonly garbage?: boolean;
 }
 
 export async function readStub(modelPath: string): Promise<StubModel> {
@@ -42,16 +54,20 @@ export async function readStub(modelPath: string): Promise<StubModel> {
 }
 
 export async function loadStub(config: EngineConfig, threads: number): Promise<Runtime> {
-  const model = await readStub(config.modelPath);
+  const model = onDevice(await readStub(config.modelPath), config.device);
   if (model.fail_to_load !== undefined) throw new Error(model.fail_to_load);
   const size = config.input.width * config.input.height * 3;
   const never = new Int32Array(new SharedArrayBuffer(4));
   const leaked: Uint8Array[] = [];
+  const garbage = model.garbage === true ? 1 : 0;
   const speed = threads > 1 ? (model.wide_speedup ?? 1) : 1;
   let isWarm = false;
+  if (model.crash === true) process.kill(process.pid, 'SIGSEGV');
+  if (model.hang === true) Atomics.wait(never, 0, 0);
 
   return {
-    provider: 'stub',
+    provider: config.device.name === 'cpu' ? 'stub' : config.device.name,
+    ...(config.countsNodes && { placement: { nodes: 7, ofNodes: 8 } }),
     async run(pixels, count) {
       const boxes = new Float32Array(count * 4);
       const scores = new Float32Array(count).fill(1);
@@ -82,8 +98,14 @@ export async function loadStub(config: EngineConfig, threads: number): Promise<R
       return Promise.resolve({
         boxes: { data: boxes, dims: [count, 1, 4] },
         scores: { data: scores, dims: [count, 1] },
-        classes: { data: new Int32Array(count), dims: [count, 1] },
+        classes: { data: new Int32Array(count).fill(garbage), dims: [count, 1] },
       });
     },
   };
+}
+
+function onDevice({ devices, ...model }: StubModel, { name, index }: Device): StubDevice {
+  if (name === 'cpu') return model;
+  const own = devices?.[`${name}:${String(index)}`] ?? devices?.[name];
+  return { ...model, ...(own ?? { fail_to_load: `there is no ${name}:${String(index)}` }) };
 }

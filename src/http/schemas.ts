@@ -102,6 +102,11 @@ export const ModelResponse = Type.Object({
   is_default: Type.Boolean(),
   status: Type.Enum(['ready', 'starting']),
   provider: Type.String({ description: 'What the model really runs on.' }),
+  device: Type.String({ description: 'What was chosen for it, or set.' }),
+  device_index: Type.Array(Type.Integer(), {
+    description: 'Which of several GPUs; each has an engine of its own.',
+  }),
+  precision: Type.Enum(['fp32', 'fp16']),
   head: Type.String(),
   input: Type.Object({ width: Type.Integer(), height: Type.Integer() }),
   labels: Type.Array(Type.String()),
@@ -178,6 +183,7 @@ export const HealthResponse = Type.Object({
       engine: Type.Object({
         status: Type.Enum(['ready', 'starting']),
         provider: Type.String(),
+        device: Type.String({ description: 'With its number where there can be several.' }),
         restarts: Type.Integer(),
         memory_bytes: Type.Integer(),
       }),

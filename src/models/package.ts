@@ -7,6 +7,8 @@ import { type Manifest, MODEL_NAME, parseManifest } from './manifest.js';
 export interface ModelPackage {
   readonly name: string;
   readonly modelPath: string;
+  /** The same model with half the precision, where the package has one. */
+  readonly fp16Path?: string;
   readonly manifest: Manifest;
 }
 
@@ -53,5 +55,6 @@ function readPackage(folder: string, file: string): ModelPackage {
   }
   const name = manifest.name ?? basename(resolve(folder)).toLowerCase();
   if (!MODEL_NAME.test(name)) throw new Error(`${folder}: "${name}" cannot be a model's name`);
-  return { name, modelPath, manifest };
+  const fp16Path = modelPath.replace(/(\.onnx)?$/, '.fp16.onnx');
+  return { name, modelPath, manifest, ...(existsSync(fp16Path) && { fp16Path }) };
 }

@@ -1,23 +1,22 @@
 import { Gate, type GateLimits, type Visitor } from '../admission/gate.js';
-import { CPU } from '../config/devices.js';
-import { cacheFolderFor } from '../config/environment.js';
 import type { Config, ModelEntry, ModelSettings } from '../config/schema.js';
 import { MODEL_SETTING_KEYS } from '../config/schema.js';
+import { cpuVariant, isOnCpu, type Variant } from '../devices/variant.js';
 import { EngineLink } from '../engine/engine-link.js';
-import { EngineProbe } from '../engine/engine-probe.js';
 import type { EngineAnswer, EngineRequest } from '../engine/item-book.js';
 import type { EngineConfig } from '../engine/messages.js';
 import { Quarantine } from '../engine/quarantine.js';
 import { EngineSupervisor } from '../engine/supervisor.js';
 import { ShoalError } from '../errors.js';
-import type { HeadName } from '../heads/head.js';
-import { Calibration } from '../planning/calibration.js';
+import type { Calibration } from '../planning/calibration.js';
 import { latencyMs } from '../planning/curve.js';
-import { hashFile, type Machine, runtimeVersion } from '../planning/machine.js';
-import { planFor, type ServingPlan } from '../planning/plan.js';
+import type { Machine } from '../planning/machine.js';
+import type { ServingPlan } from '../planning/plan.js';
 import type { Profile } from '../planning/profile.js';
-import { ProfileCache } from '../planning/profile-cache.js';
 import type { Telemetry } from '../telemetry/telemetry.js';
+import { Calibrations } from './calibrations.js';
+import { DeviceChoice } from './device-choice.js';
+import { engineConfigFor, type ModelSource } from './engine-config.js';
 import { ModelMeter } from './model-meter.js';
 import type { ModelPackage } from './package.js';
 
@@ -29,10 +28,11 @@ export class ServedModel {
   readonly engine: EngineSupervisor;
   readonly quarantine: Quarantine;
   readonly meter: ModelMeter;
-  readonly calibration: Calibration;
   readonly #config: Config;
-  readonly #machine: Machine;
+  readonly #calibrations: Calibrations;
   readonly #telemetry: Telemetry;
+  /** The CPU, until something else is chosen. */
+  #variant: Variant;
   #plan: ServingPlan;
   #profile: Profile | undefined;
   /** The largest batch that fitted into memory when a larger one did not. */
@@ -48,14 +48,18 @@ export class ServedModel {
     this.package = modelPackage;
     this.settings = settingsOf(entry, config);
     this.#config = config;
-    this.#machine = machine;
     this.#telemetry = telemetry;
-    this.#plan = planFor(this.settings, machine);
+    this.#calibrations = new Calibrations(this.#source, machine, telemetry.log);
+    this.#variant = cpuVariant(this.settings);
+    this.#plan = this.#calibrations.plan(this.#variant);
     this.quarantine = new Quarantine(config.quarantine_ms);
     this.gate = new Gate(this.#gateLimits());
     this.meter = new ModelMeter(this.name, this.gate.forecast, telemetry.metrics);
     this.engine = this.#createEngine();
-    this.calibration = this.#createCalibration();
+  }
+
+  get #source(): ModelSource {
+    return { package: this.package, settings: this.settings, config: this.#config };
   }
 
   get name(): string {
@@ -70,16 +74,20 @@ export class ServedModel {
     return this.#profile;
   }
 
-  /** Measures, where that is wanted and was not done before, and plans. */
+  /** What it is served on. */
+  get variant(): Variant {
+    return this.#variant;
+  }
+
+  get calibration(): Calibration {
+    return this.#calibrations.for(this.#variant);
+  }
+
+  /** Chooses what to serve on, measures where that was not done before, and plans. */
   async prepare(): Promise<void> {
-    const started = performance.now();
-    const found = await this.calibration.obtain();
-    if (found === undefined) return;
-    if (!found.isCached) {
-      const ms = Math.round(performance.now() - started);
-      this.#telemetry.log.info({ model: this.name, ms, depth: found.profile.depth }, 'measured');
-    }
-    this.#adopt(found.profile);
+    const choice = new DeviceChoice(this.#source, this.#calibrations, this.#telemetry.log);
+    this.#variant = await choice.make();
+    this.#adopt(await this.#calibrations.profile(this.#variant));
     for (const warning of this.plan.warnings) {
       this.#telemetry.log.warn({ model: this.name }, warning);
     }
@@ -130,13 +138,16 @@ export class ServedModel {
     }
   }
 
-  #adopt(profile: Profile): void {
+  #adopt(profile: Profile | undefined): void {
     this.#profile = profile;
-    this.#plan = planFor(this.settings, this.#machine, profile);
-    const { sessions, maxBatch, curve } = this.#plan;
-    const ms = latencyMs(curve, maxBatch) + maxBatch * profile.decodeMs;
-    this.gate.forecast.setPlan(sessions, ms > 0 ? { size: maxBatch, ms } : undefined);
+    this.#plan = this.#calibrations.plan(this.#variant, profile);
     this.gate.setLimits(this.#gateLimits());
+    if (profile === undefined) return;
+    const { sessions, maxBatch, curve } = this.#plan;
+    // Only on the CPU are pictures decoded by who runs them.
+    const decodeMs = isOnCpu(this.#variant) ? profile.decodeMs : 0;
+    const ms = latencyMs(curve, maxBatch) + maxBatch * decodeMs;
+    this.gate.forecast.setPlan(sessions, ms > 0 ? { size: maxBatch, ms } : undefined);
   }
 
   #gateLimits(): GateLimits {
@@ -190,80 +201,9 @@ export class ServedModel {
     );
   }
 
-  #createCalibration(): Calibration {
-    const { runtime } = this.package.manifest;
-    const folder = cacheFolderFor(this.#config.cache_dir);
-    const { sessions, threads, max_batch } = this.settings;
-    let hash: Promise<string> | undefined;
-    return new Calibration({
-      settings: this.settings,
-      machine: this.#machine,
-      cache: new ProfileCache(folder),
-      key: async () => ({
-        modelSha256: await (hash ??= hashFile(this.package.modelPath)),
-        runtime: runtime === 'stub' ? 'stub' : runtimeVersion(),
-        device: 'cpu',
-        machine: this.#machine.name,
-        scope: `${String(sessions)} × ${String(threads)}, ${String(max_batch)}`,
-      }),
-      engine: this.#engineConfig(),
-      hostFor: (niceness) => ({
-        spawn: (engine) => new EngineProbe(engine, niceness),
-        now: () => performance.now(),
-      }),
-      onMeasure: (depth) => {
-        this.#telemetry.log.info(
-          { model: this.name, depth },
-          'measuring, once for this model, machine and settings',
-        );
-      },
-      onProblem: (problem) => {
-        this.#telemetry.log.warn({ model: this.name }, problem);
-      },
-    });
-  }
-
   #engineConfig(): EngineConfig {
-    const { manifest, modelPath } = this.package;
-    const { sessions, threads, wideThreads, maxConcurrent, decodeLanes } = this.#plan;
-    const { maxBatch } = this.plan;
-    const { cache_dir, max_pixels, max_decode_bytes, hang_timeout_ms } = this.#config;
-    return {
-      modelPath,
-      runtime: manifest.runtime ?? 'onnx',
-      device: CPU,
-      cacheFolder: cacheFolderFor(cache_dir),
-      buckets: [],
-      isPipelined: false,
-      countsNodes: false,
-      head: manifest.head as HeadName,
-      labels: manifest.labels,
-      input: manifest.input,
-      plan: { sessions, threads, maxBatch, wideThreads },
-      curve: this.#plan.curve,
-      wideCurve: this.#plan.wideCurve,
-      warmBatches: warmBatches(maxBatch),
-      warmUpMs: MAX_WARM_UP_MS,
-      decodeLanes,
-      batching: this.settings.batching,
-      windowMs: this.settings.window_ms,
-      // Interactive items may come while background ones hold all places.
-      maxItems: 2 * maxConcurrent,
-      maxPixels: max_pixels,
-      maxDecodeBytes: max_decode_bytes,
-      hangTimeoutMs: hang_timeout_ms,
-    };
+    return engineConfigFor(this.#source, this.plan, this.#variant);
   }
-}
-
-/** Clients that wait for an engine are worse off than the first large batch would be. */
-const MAX_WARM_UP_MS = 2000;
-
-/** Powers of two, and the largest: what lies between them runs in the memory of the next. */
-function warmBatches(maxBatch: number): number[] {
-  const sizes: number[] = [];
-  for (let size = 1; size < maxBatch; size *= 2) sizes.push(size);
-  return [...sizes, maxBatch];
 }
 
 /** A model's own settings win over the general ones. */

@@ -1,4 +1,3 @@
-import { type Curve, latencyMs } from './curve.js';
 import type { Machine } from './machine.js';
 import type { ProfilePoint } from './profile.js';
 
@@ -41,19 +40,4 @@ export function nextBucket(
   const before = Math.max(...rates.slice(0, -2));
   const isFlat = rates.length > 2 && Math.max(...rates.slice(-2)) < before * WORTHWHILE;
   return hasFallen || isFlat ? undefined : next;
-}
-
-/** The same curve for batches that are filled up: between two sizes, a batch takes the larger's time. */
-export function inSteps(curve: Curve, buckets: readonly number[]): Curve {
-  if (curve.length === 0) return [];
-  return buckets.flatMap((batch, at) => {
-    const ms = latencyMs(curve, batch);
-    const first = (buckets[at - 1] ?? 0) + 1;
-    return first === batch
-      ? [{ batch, ms }]
-      : [
-          { batch: first, ms },
-          { batch, ms },
-        ];
-  });
 }

@@ -1,6 +1,5 @@
 import type { DeviceName } from '../config/devices.js';
 import type { ModelSettings } from '../config/schema.js';
-import { bucketsUpTo, inSteps } from './buckets.js';
 import { imagesPerSecond, latencyMs } from './curve.js';
 import { isSame } from './exploration.js';
 import type { Machine } from './machine.js';
@@ -55,7 +54,6 @@ export function planForGpu(
   const chosen = best(all, decodeRate);
   const fallback = settings.max_batch === 'auto' ? UNMEASURED_BATCH : settings.max_batch;
   const maxBatch = chosen?.batch ?? fallback;
-  const buckets = bucketsUpTo(maxBatch);
   const { sessions, threads } = chosen ?? split;
   const planned = sessions * 2 * maxBatch + 2 * decodeLanes;
   const base = {
@@ -64,7 +62,6 @@ export function planForGpu(
     maxBatch,
     wideThreads: 0,
     wideCurve: [],
-    buckets,
     decodeLanes,
     // One batch runs, the next is put together, and every other thread has a picture or two.
     maxConcurrent: settings.max_concurrent === 'auto' ? planned : settings.max_concurrent,
@@ -77,7 +74,7 @@ export function planForGpu(
   const rate = Math.min(chosen.rate, decodeRate);
   return {
     ...base,
-    curve: inSteps(curveOf(findSplit(profile, chosen)), buckets),
+    curve: curveOf(findSplit(profile, chosen)),
     imagesPerSecond: rate,
     why: explain(chosen, profile, settings, { device, decodeRate }),
     warnings: [

@@ -20,8 +20,6 @@ export interface ServingPlan extends Plan {
   /** Latency by batch size of the chosen split, and of the wide session; empty when not measured. */
   readonly curve: Curve;
   readonly wideCurve: Curve;
-  /** The batch sizes that run; empty for any. */
-  readonly buckets: readonly number[];
   /** What all sessions together are expected to reach, with ordinary photos. */
   readonly imagesPerSecond?: number;
   /** One sentence for the banner and `/models`. */
@@ -184,12 +182,12 @@ function unmeasured(settings: ModelSettings, machine: Machine): ServingPlan {
 function complete(
   settings: ModelSettings,
   { cores }: Machine,
-  plan: Omit<ServingPlan, 'maxConcurrent' | 'decodeLanes' | 'buckets'>,
+  plan: Omit<ServingPlan, 'maxConcurrent' | 'decodeLanes'>,
 ): ServingPlan {
   const { sessions, maxBatch } = plan;
   const planned = sessions * (maxBatch + 1);
   const maxConcurrent = settings.max_concurrent === 'auto' ? planned : settings.max_concurrent;
-  return { ...plan, maxConcurrent, decodeLanes: Math.max(0, cores - sessions), buckets: [] };
+  return { ...plan, maxConcurrent, decodeLanes: Math.max(0, cores - sessions) };
 }
 
 function shape({ sessions, threads }: Split): string {

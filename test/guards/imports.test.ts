@@ -40,6 +40,7 @@ describe('imports', () => {
     models: ['http', 'jobs', 'cli', 'server'],
     jobs: ['http', 'cli', 'server'],
     admission: ['http', 'jobs', 'models', 'server'],
+    devices: ['models', 'http', 'cli'],
     image: ['http', 'jobs', 'engine', 'engine-process', 'devices', 'models'],
     heads: ['http', 'jobs', 'engine', 'engine-process', 'devices', 'models', 'index'],
   };

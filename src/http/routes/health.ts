@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { nameOf } from '../../devices/variant.js';
 import { ShoalError } from '../../errors.js';
 import type { Jobs } from '../../jobs/jobs.js';
 import type { ModelRegistry } from '../../models/registry.js';
@@ -94,13 +95,14 @@ function describe(
     status,
     version: VERSION,
     uptime_s: Math.round(uptimeMs / 100) / 10,
-    models: models.all.map(({ name, gate, engine }) => ({
+    models: models.all.map(({ name, gate, engine, variant }) => ({
       name,
       queue_depth: gate.waiting,
       in_flight: gate.inFlight,
       engine: {
         status: engine.isReady ? 'ready' : 'starting',
         provider: engine.provider ?? 'none',
+        device: variant.devices.map(nameOf).join(', '),
         restarts: engine.restarts,
         memory_bytes: engine.vitals.rssBytes,
       },

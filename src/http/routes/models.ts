@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../../config/schema.js';
+import { isOnCpu } from '../../devices/variant.js';
 import type { ModelRegistry } from '../../models/registry.js';
 import type { ServedModel } from '../../models/served-model.js';
 import { type Profile, sessionBytes, throughput } from '../../planning/profile.js';
@@ -32,18 +33,21 @@ export function modelRoutes(
 
 function describe(model: ServedModel, models: ModelRegistry, config: Config): ModelResponse {
   const { manifest } = model.package;
-  const { settings, engine, profile, gate } = model;
+  const { settings, engine, profile, gate, variant } = model;
   return {
     name: model.name,
     ...(manifest.description === undefined ? {} : { description: manifest.description }),
     is_default: model === models.default,
     status: engine.isReady ? 'ready' : 'starting',
     provider: engine.provider ?? 'none',
+    device: variant.devices[0]?.name ?? 'cpu',
+    device_index: variant.devices.map(({ index }) => index),
+    precision: variant.precision,
     head: manifest.head,
     input: manifest.input,
     labels: manifest.labels,
     plan: describePlan(model),
-    ...(profile !== undefined && { profile: describeProfile(profile) }),
+    ...(profile !== undefined && { profile: describeProfile(profile, isOnCpu(variant)) }),
     limits: {
       max_wait_ms: Math.round(gate.maxWaitMs),
       max_queue: settings.max_queue,
@@ -74,12 +78,11 @@ function describePlan({ plan, settings, profile }: ServedModel): ModelResponse['
   };
 }
 
-function describeProfile({
-  depth,
-  measuredAt,
-  decodeMs,
-  splits,
-}: Profile): NonNullable<ModelResponse['profile']> {
+function describeProfile(
+  { depth, measuredAt, decodeMs, splits }: Profile,
+  decodesItself: boolean,
+): NonNullable<ModelResponse['profile']> {
+  const perImage = { decodeMs: decodesItself ? decodeMs : 0 };
   return {
     depth,
     measured_at: measuredAt,
@@ -90,7 +93,7 @@ function describeProfile({
       curve: points.map(({ batch, ms, rssBytes }) => ({
         batch,
         ms: round(ms),
-        images_per_second: round(throughput({ decodeMs }, { sessions, threads }, { batch, ms })),
+        images_per_second: round(throughput(perImage, { sessions, threads }, { batch, ms })),
         memory_bytes: Math.round(rssBytes),
       })),
     })),
