@@ -1,9 +1,13 @@
-import type { EngineConfig, ItemMeta, ItemOutcome, Results } from '../engine/messages.js';
+import type { ItemMeta, Results, SessionKind } from '../engine/messages.js';
 import { visibleSize } from '../image/info.js';
-import { estimateDecodeBytes } from '../image/limits.js';
-import { dropReason, type Item } from './item.js';
-import type { Lane, LaneAnswer, RanAnswer, RunResult } from './lane-messages.js';
-import { type BatchDecision, decideBatch } from './policy.js';
+import { type BatcherConfig, rulesFor } from './batcher-config.js';
+import { DecodeBudget } from './decode-budget.js';
+import { InWork } from './in-work.js';
+import type { Item } from './item.js';
+import type { Lane, LaneAnswer, RanAnswer } from './lane-messages.js';
+import { LiveView } from './live-view.js';
+import { droppedOutcome, outcomesOf, ranBatch } from './outcomes.js';
+import { type BatchDecision, type BatchRules, decideBatch } from './policy.js';
 import { Traffic } from './traffic.js';
 import { Waitlist } from './waitlist.js';
 
@@ -18,10 +22,6 @@ export interface BatcherHost {
   releaseBytes(bytes: Uint8Array): void;
 }
 
-type BatcherConfig = Pick<
-  EngineConfig,
-  'plan' | 'curve' | 'wideCurve' | 'batching' | 'windowMs' | 'maxItems' | 'maxDecodeBytes'
->;
 type RunDecision = Extract<BatchDecision, { kind: 'run' }>;
 
 /**
@@ -29,28 +29,34 @@ type RunDecision = Extract<BatchDecision, { kind: 'run' }>;
  * Every item that is added is reported exactly once.
  *
  * A session that is free while nothing is decoded takes compressed items and decodes them itself.
- * That saves the way over this thread and back, and nobody is there to do it sooner.
+ * That saves the way over this thread and back, and nobody is there to do it sooner. Not so in a
+ * pipelined engine: there sessions take only what is decoded, and hand its slots back early.
  */
 export class Batcher {
   readonly #config: BatcherConfig;
   readonly #host: BatcherHost;
+  readonly #sessions: readonly Lane[];
+  readonly #decoders: readonly Lane[];
   readonly #items = new Map<number, Item>();
   /** How many of them somebody waits for. A backlog behind them is no crowd. */
   #interactive = 0;
   readonly #freeSlots: number[];
   readonly #queued = new Waitlist();
   readonly #ready = new Waitlist();
-  readonly #running = new Map<Lane, readonly Item[]>();
+  readonly #inWork = new InWork();
   readonly #traffic = new Traffic();
-  #maxBatch: number;
+  readonly #budget: DecodeBudget;
+  #rules: BatchRules;
   #isWideRunning = false;
-  #decodingBytes = 0;
   #stopWaiting: (() => void) | undefined;
 
   constructor(config: BatcherConfig, host: BatcherHost) {
     this.#config = config;
     this.#host = host;
-    this.#maxBatch = config.plan.maxBatch;
+    this.#sessions = host.lanes.filter(({ hasSession }) => hasSession);
+    this.#decoders = host.lanes.filter(({ canDecode }) => canDecode);
+    this.#rules = rulesFor(config);
+    this.#budget = new DecodeBudget(config.maxDecodeBytes);
     this.#freeSlots = Array.from({ length: config.maxItems }, (_, slot) => slot);
   }
 
@@ -66,7 +72,7 @@ export class Batcher {
 
   /** What a lane works on, for when it does not come back. */
   idsIn(lane: Lane): number[] {
-    return (this.#running.get(lane) ?? []).map(({ meta }) => meta.id);
+    return this.#inWork.idsIn(lane);
   }
 
   add(meta: ItemMeta, bytes: Uint8Array): void {
@@ -87,11 +93,13 @@ export class Batcher {
     this.#assignWork();
   }
 
-  /** Takes effect unless the item is already in a running batch. */
+  /** Takes effect unless the item is already in a batch. */
   cancel(id: number): void {
     const item = this.#items.get(id);
     if (item === undefined) return;
     item.cancelled = true;
+    this.#queued.recheck();
+    this.#ready.recheck();
     this.#assignWork();
   }
 
@@ -103,37 +111,25 @@ export class Batcher {
     while (this.#startBatch());
     // The wide session has all cores.
     if (this.#isWideRunning) return;
-    for (const lane of this.#host.lanes) if (lane.isIdle && !this.#startDecode(lane)) break;
+    for (const lane of this.#decoders) if (lane.isIdle && !this.#startDecode(lane)) break;
   }
 
   #startBatch(): boolean {
     if (this.#isWideRunning) return false;
-    const { plan, batching, windowMs, curve, wideCurve } = this.#config;
-    const idle = this.#host.lanes.filter((lane) => lane.isIdle && lane.hasSession);
     const source = this.#nextSource();
+    if (source.size === 0) return false;
     const now = this.#host.now();
-    const decision = decideBatch(
-      {
-        waiting: source.interactive.length,
-        background: source.background.length,
-        ...source.times(now),
-        modest: source.modest,
-        forecast: this.#traffic.forecast(now, windowMs),
-        idleSessions: idle.length,
-        arrivalsPerMs: this.#traffic.arrivalsPerMs(now),
-        company: this.#traffic.company,
-        drift: this.#traffic.drift,
-        perItemMs: source === this.#queued ? this.#traffic.perItemMs : 0,
-      },
-      {
-        mode: batching,
-        sessions: plan.sessions,
-        maxBatch: this.#maxBatch,
-        windowMs,
-        curve,
-        ...(plan.wideThreads > 0 && wideCurve.length > 0 && { wideCurve }),
-      },
-    );
+    const idle = this.#sessions.filter(({ isIdle }) => isIdle);
+    const stageable = this.#sessions.filter(({ canStage }) => canStage);
+    const perItemMs = source === this.#queued ? this.#traffic.perItemMs : 0;
+    const view = new LiveView(source, this.#traffic, {
+      now,
+      windowMs: this.#rules.windowMs,
+      idleSessions: idle.length,
+      stageable: stageable.length,
+      perItemMs,
+    });
+    const decision = decideBatch(view, this.#rules);
     if (decision.kind === 'wait') {
       for (const item of source.interactive) item.heldSince ??= now;
       this.#stopWaiting = this.#host.after(decision.forMs, () => {
@@ -142,40 +138,33 @@ export class Batcher {
       });
     }
     if (decision.kind !== 'run') return false;
-    const lane = idle.find(({ hasWide }) => decision.session === 'narrow' || hasWide);
-    const batch = this.#affordable(source, decision);
-    if (lane === undefined || batch.length === 0) return false;
+    const candidates = idle.length > 0 ? idle : stageable;
+    const lane = candidates.find(({ hasWide }) => decision.session === 'narrow' || hasWide);
+    if (lane === undefined) return false;
+    const batch = this.#take(source, decision);
+    if (batch.length === 0) return false;
     this.#run(lane, batch, decision.session);
     return true;
   }
 
   #nextSource(): Waitlist {
     // A fixed window counts from when an item is ready, so there items are decoded first.
-    if (this.#config.batching === 'fixed' || this.#ready.interactive.length > 0) return this.#ready;
+    const { batching, isPipelined } = this.#config;
+    if (isPipelined || batching === 'fixed' || this.#ready.interactive.length > 0) {
+      return this.#ready;
+    }
     if (this.#queued.interactive.length > 0) return this.#queued;
     return this.#ready.size > 0 ? this.#ready : this.#queued;
   }
 
-  /** As many of the next items as may be decoded, given what is being decoded elsewhere. */
-  #affordable(source: Waitlist, { size, extra }: RunDecision): Item[] {
+  #take(source: Waitlist, { size, extra }: RunDecision): Item[] {
     if (source !== this.#queued) return source.take(size, extra);
-    let cost = this.#decodingBytes;
-    const fits = (item: Item): boolean => {
-      // One picture may always be decoded, however large: it was admitted.
-      const isOnly = cost === 0;
-      cost += decodeCost(item);
-      return isOnly || cost <= this.#config.maxDecodeBytes;
-    };
-    const misfit = source.interactive.slice(0, size).findIndex((item) => !fits(item));
-    if (misfit >= 0) return source.take(misfit, 0);
-    const tooMuch = source.background.slice(0, extra).findIndex((item) => !fits(item));
-    return source.take(size, tooMuch >= 0 ? tooMuch : extra);
+    return this.#budget.takeFrom(source, size, extra);
   }
 
-  #run(lane: Lane, batch: readonly Item[], session: RunDecision['session']): void {
+  #run(lane: Lane, batch: readonly Item[], session: SessionKind): void {
     const encoded = batch.filter(({ state }) => state === 'queued');
-    const cost = encoded.reduce((sum, item) => sum + decodeCost(item), 0);
-    this.#decodingBytes += cost;
+    const cost = this.#budget.spend(encoded);
     const items = batch.map(({ state, slot, bytes, meta }) => ({
       source: state === 'queued' ? { bytes, image: meta.image } : slot,
       threshold: meta.threshold,
@@ -183,68 +172,74 @@ export class Batcher {
     }));
     for (const item of batch) item.state = 'running';
     const started = this.#host.now();
-    this.#running.set(lane, batch);
+    this.#inWork.begin(lane, batch);
     this.#isWideRunning = session === 'wide';
     lane.assign({ kind: 'run', session, items }, (answer) => {
-      this.#decodingBytes -= cost;
-      this.#running.delete(lane);
-      this.#isWideRunning = false;
-      for (const { bytes } of encoded) this.#host.releaseBytes(bytes);
-      if (answer.kind !== 'ran') throw new Error(`a lane answered a batch with ${answer.kind}`);
-      const ended = this.#host.now();
-      const laneMs = ended - started;
-      this.#traffic.answered(ended);
-      if (answer.batchSize > 0) this.#learn(session, laneMs, answer);
-      this.#finishBatch(batch, session, laneMs, answer);
+      if (answer.kind === 'packed') {
+        for (const item of batch) this.#releaseSlot(item);
+        this.#assignWork();
+      } else if (answer.kind === 'freed') {
+        this.#inWork.end(lane, batch);
+        this.#assignWork();
+      } else if (answer.kind === 'ran') {
+        this.#budget.giveBack(cost);
+        this.#inWork.end(lane, batch);
+        this.#isWideRunning = false;
+        for (const { bytes } of encoded) this.#host.releaseBytes(bytes);
+        this.#finishBatch(batch, session, started, answer);
+      } else {
+        throw new Error(`a lane answered a batch with ${answer.kind}`);
+      }
     });
-  }
-
-  #learn(session: RunDecision['session'], laneMs: number, answer: RanAnswer): void {
-    if (answer.ceiling !== undefined) this.#maxBatch = Math.min(this.#maxBatch, answer.ceiling);
-    // Only narrow ones compare with the curve that the drift is about.
-    else if (session === 'narrow') {
-      const decodeMs = answer.results.reduce((sum, result) => sum + result.decodeMs, 0);
-      const perItemMs = decodeMs / answer.batchSize;
-      this.#traffic.ran(this.#config.curve, answer.batchSize, laneMs - decodeMs, perItemMs);
-    }
   }
 
   #finishBatch(
     batch: readonly Item[],
-    session: RunDecision['session'],
-    laneMs: number,
-    { batchSize: size, inferMs, postMs, results, ceiling }: RanAnswer,
+    session: SessionKind,
+    started: number,
+    answer: RanAnswer,
   ): void {
-    const items = batch.map((item, index): ItemOutcome => {
-      this.#forget(item);
-      const { id } = item.meta;
-      const { decodeMs, result } = results[index] ?? MISSING_RESULT;
-      if ('code' in result) return { id, error: result };
-      const timings = { decodeMs: item.decodeMs + decodeMs, inferMs, postMs };
-      return { id, detections: result, timings };
-    });
+    const now = this.#host.now();
+    // While a batch was staged, or its outputs are read, its session did something else.
+    const laneMs = answer.busyMs ?? now - started;
+    this.#traffic.answered(now);
+    if (answer.batchSize > 0) this.#learn(session, laneMs, answer);
+    for (const item of batch) this.#forget(item);
     // The lane gets its next task before the results are written out.
     this.#assignWork();
-    const ran = { size, session, laneMs, ...(ceiling !== undefined && { ceiling }) };
-    this.#host.report(size > 0 ? { batch: ran, items } : { items });
+    this.#host.report({
+      ...ranBatch(session, laneMs, answer),
+      items: outcomesOf(batch, answer),
+    });
+  }
+
+  #learn(session: SessionKind, laneMs: number, answer: RanAnswer): void {
+    if (answer.ceiling !== undefined) {
+      const maxBatch = Math.min(this.#rules.maxBatch, answer.ceiling);
+      this.#rules = { ...this.#rules, maxBatch };
+    } else if (session === 'narrow') {
+      // Only narrow ones compare with the curve that the drift is about.
+      const decodeMs = answer.results.reduce((sum, result) => sum + result.decodeMs, 0);
+      const perItemMs = decodeMs / answer.batchSize;
+      this.#traffic.ran(this.#rules.curve, answer.batchSize, laneMs - decodeMs, perItemMs);
+    }
   }
 
   #startDecode(lane: Lane): boolean {
     const item = this.#queued.first;
     const slot = this.#freeSlots.at(-1);
-    if (item === undefined || slot === undefined) return false;
-    const cost = decodeCost(item);
-    if (this.#decodingBytes > 0 && this.#decodingBytes + cost > this.#config.maxDecodeBytes) {
-      return false;
-    }
+    if (item === undefined || slot === undefined || !this.#budget.allows(item)) return false;
     this.#queued.takeFirst();
     this.#freeSlots.pop();
-    this.#decodingBytes += cost;
+    const alone = [item];
+    const cost = this.#budget.spend(alone);
     item.state = 'decoding';
     item.slot = slot;
+    this.#inWork.begin(lane, alone);
     const source = { bytes: item.bytes, image: item.meta.image };
     lane.assign({ kind: 'decode', source, slot }, (answer) => {
-      this.#decodingBytes -= cost;
+      this.#budget.giveBack(cost);
+      this.#inWork.end(lane, alone);
       this.#finishDecode(item, answer);
     });
     return true;
@@ -268,29 +263,22 @@ export class Batcher {
   /** Cancelled and expired items leave before anything is computed for them. */
   #dropUnwanted(): void {
     const now = this.#host.now();
-    const dropped = [this.#queued, this.#ready]
-      .flatMap((list) => list.sweep((item) => dropReason(item, now) !== undefined))
-      .map((item): ItemOutcome => {
-        const stage = item.state === 'ready' ? 'decoded' : 'undecoded';
-        if (stage === 'undecoded') this.#host.releaseBytes(item.bytes);
-        this.#forget(item);
-        return { id: item.meta.id, dropped: dropReason(item, now) ?? 'cancelled', stage };
-      });
-    if (dropped.length > 0) this.#host.report({ items: dropped });
+    const [undecoded, decoded] = [this.#queued.sweep(now), this.#ready.sweep(now)];
+    if (undecoded.length + decoded.length === 0) return;
+    for (const { bytes } of undecoded) this.#host.releaseBytes(bytes);
+    const dropped = [...undecoded, ...decoded];
+    for (const item of dropped) this.#forget(item);
+    this.#host.report({ items: dropped.map((item) => droppedOutcome(item, now)) });
   }
 
   #forget(item: Item): void {
     this.#items.delete(item.meta.id);
     if (!item.meta.isBackground) this.#interactive--;
+    this.#releaseSlot(item);
+  }
+
+  #releaseSlot(item: Item): void {
     if (item.slot >= 0) this.#freeSlots.push(item.slot);
+    item.slot = -1;
   }
 }
-
-function decodeCost({ meta }: Item): number {
-  return estimateDecodeBytes(meta.image);
-}
-
-const MISSING_RESULT: RunResult = {
-  decodeMs: 0,
-  result: { code: 'internal_error', detail: 'The model gave no result for this image.' },
-};

@@ -1,4 +1,5 @@
 import type { Outputs } from '../heads/outputs.js';
+import { isDeviceLost, isOutOfMemory } from './run-errors.js';
 
 /** Where the result of one picture lies, or why there is none. */
 export type Inferred =
@@ -14,7 +15,7 @@ export interface InferredBatch {
 /**
  * Runs a batch and keeps failures small. One that fails is halved until the guilty picture is
  * alone; the others get their results. One that runs out of memory is halved as well, and what
- * did fit is remembered.
+ * did fit is remembered. Where the device is lost there is nothing to keep: that is thrown.
  * @param run runs `count` pictures from number `first` on
  */
 export async function inferBatch(
@@ -33,6 +34,7 @@ export async function inferBatch(
     } catch (error) {
       failure = error;
     }
+    if (isDeviceLost(failure)) throw failure;
     const half = Math.ceil(size / 2);
     if (isOutOfMemory(failure)) ceiling = Math.min(ceiling ?? half, half);
     if (size === 1) {
@@ -44,12 +46,4 @@ export async function inferBatch(
   }
   if (count > 0) await attempt(0, count);
   return ceiling === undefined ? { pictures } : { pictures, ceiling };
-}
-
-/** What the providers of ONNX Runtime, C++ and CUDA say when there is no memory. */
-const OUT_OF_MEMORY =
-  /out of memory|bad[_ ]alloc|failed to allocate|allocation failed|cannot allocate|ENOMEM|\bOOM\b/i;
-
-export function isOutOfMemory(error: unknown): boolean {
-  return error instanceof Error && OUT_OF_MEMORY.test(error.message);
 }

@@ -1,5 +1,5 @@
-/** What the engine's main thread and a lane (worker thread) say to each other. */
-import type { EngineConfig, Placement, SessionKind } from '../engine/messages.js';
+/** What the batcher and a lane say to each other; a plain lane is a worker thread. */
+import type { EngineConfig, SessionKind } from '../engine/messages.js';
 import type { ErrorCode } from '../errors.js';
 import type { Detection } from '../heads/detection.js';
 import type { ImageInfo } from '../image/info.js';
@@ -63,13 +63,6 @@ export interface RunResult {
 }
 
 export type LaneAnswer =
-  | {
-      readonly kind: 'ready';
-      readonly provider: string;
-      readonly placement?: Placement;
-      readonly ceiling?: number;
-    }
-  | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'decoded'; readonly ms: number; readonly error?: PublicError }
   | {
       readonly kind: 'ran';
@@ -77,20 +70,30 @@ export type LaneAnswer =
       readonly batchSize: number;
       readonly inferMs: number;
       readonly postMs: number;
+      /** How long the session was busy with it, where that is not all the lane did meanwhile. */
+      readonly busyMs?: number;
       /** Memory was not enough for this batch, but was for this many images. */
       readonly ceiling?: number;
       /** In the order of the task's items. */
       readonly results: readonly RunResult[];
-    };
-export type ReadyAnswer = Extract<LaneAnswer, { kind: 'ready' }>;
+    }
+  /** News of a batch whose answer is still to come: its pixels have been copied, it may run now. */
+  | { readonly kind: 'packed' }
+  /** And: the session is done with it. */
+  | { readonly kind: 'freed' };
 export type RanAnswer = Extract<LaneAnswer, { kind: 'ran' }>;
 
-/** A worker that takes one task at a time. */
+/** What the batcher gives tasks to, one at a time unless it can stage. */
 export interface Lane {
-  /** Whether it can run batches; every lane can decode. */
+  /** Whether it can run batches. */
   readonly hasSession: boolean;
   /** Whether it owns the wide session as well. */
   readonly hasWide: boolean;
+  readonly canDecode: boolean;
   readonly isIdle: boolean;
+  /** It runs a batch, and can take one more that begins the moment that one ends. */
+  readonly canStage: boolean;
+  /** When what it works on began. */
+  readonly busySince: number | undefined;
   assign(task: LaneTask, onAnswer: (answer: LaneAnswer) => void): void;
 }

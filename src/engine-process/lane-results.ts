@@ -2,7 +2,7 @@ import type { EngineConfig } from '../engine/messages.js';
 import { ShoalError } from '../errors.js';
 import { HEADS } from '../heads/head.js';
 import type { Outputs } from '../heads/outputs.js';
-import { isOutOfMemory } from './infer.js';
+import { isOutOfMemory } from './run-errors.js';
 import type { PublicError, RunResult, Seen } from './lane-messages.js';
 
 /** What the model found in picture `index` of a batch. */

@@ -1,6 +1,7 @@
 /**
  * A worker thread that decodes pictures and runs batches, one task at a time. It answers every
- * task exactly once and never throws out of one.
+ * task exactly once and never throws out of one. This is all there is on a CPU; the threads of a
+ * pipelined engine are in `session-thread.ts` and `helper-thread.ts`.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { inferBatch, type Inferred } from './infer.js';
@@ -15,8 +16,10 @@ import type {
   RunTask,
 } from './lane-messages.js';
 import { applyHead, toRunError } from './lane-results.js';
+import { describeEnd } from './run-errors.js';
 import { loadRuntime, type Runtime } from './runtime.js';
 import { warmUp } from './warm-up.js';
+import type { ThreadEnd, ThreadReady } from './worker-thread.js';
 
 const { engine, hasSession, hasWide, slots, blocksLoaders } = workerData as LaneConfig;
 const { width, height } = engine.input;
@@ -25,8 +28,13 @@ const decode = await decoderFor(engine);
 /** ONNX Runtime refuses shared memory, so a batch is put together in memory of our own. */
 const batch = new Uint8Array(hasSession ? engine.plan.maxBatch * pictureBytes : 0);
 
-function answer(message: LaneAnswer): void {
+function answer(message: LaneAnswer | ThreadReady | ThreadEnd): void {
   parentPort?.postMessage(message);
+}
+
+/** The engine ends with this thread. */
+function giveUp(error: unknown): void {
+  answer({ kind: 'failed', message: describeEnd(error) });
 }
 
 function slotPixels(slot: number): Uint8Array {
@@ -99,16 +107,16 @@ try {
   const { ceiling, ...runtimes } = await start();
   parentPort?.on('message', (task: LaneTask) => {
     if (task.kind === 'decode') {
-      void decodeTask(task).then(answer);
+      void decodeTask(task).then(answer, giveUp);
       return;
     }
     const runtime = runtimes[task.session];
     if (runtime === undefined) throw new Error(`this lane has no ${task.session} session`);
-    void runTask(runtime, task).then(answer);
+    void runTask(runtime, task).then(answer, giveUp);
   });
   const { provider = 'none', placement } = runtimes.narrow ?? {};
   const ready = { kind: 'ready', provider, ...(placement && { placement }) } as const;
   answer(ceiling === undefined ? ready : { ...ready, ceiling });
 } catch (error) {
-  answer({ kind: 'failed', message: error instanceof Error ? error.message : String(error) });
+  giveUp(error);
 }

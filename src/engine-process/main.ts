@@ -23,8 +23,8 @@ import { encodeFrameHead, FRAME, type Frame, FrameReader, WIRE_VERSION } from '.
 import { Batcher } from './batcher.js';
 import { BytePool } from './byte-pool.js';
 import { asItem, splitChecks } from './check.js';
+import { startLanes } from './lanes.js';
 import { fillWithNoise, measure, measureDecode } from './measure.js';
-import { WorkerLane } from './worker-lane.js';
 
 const SOCKET_FD = 3;
 /** One read takes what the socket holds, instead of 64 KB at a time into fresh memory. */
@@ -48,6 +48,7 @@ const options: SocketConstructorOpts & ConnectOpts = {
 };
 const socket = new Socket(options);
 let engine: RunningEngine | undefined;
+let hasFailed = false;
 
 interface RunningEngine {
   readonly batcher: Batcher;
@@ -58,7 +59,10 @@ function endNow(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
+/** The first reason is the one that counts, and nothing that comes after it is trusted. */
 function fail(message: string): void {
+  if (hasFailed) return;
+  hasFailed = true;
   const meta: Failed = { message };
   socket.write(encodeFrameHead(FRAME.failed, meta), endNow);
 }
@@ -101,15 +105,7 @@ async function configure(config: EngineConfig): Promise<void> {
   const startedAt = performance.now();
   const pictureBytes = config.input.width * config.input.height * 3;
   const slots = new SharedArrayBuffer(config.maxItems * pictureBytes);
-  const lanes = Array.from({ length: config.plan.sessions + config.decodeLanes }, (_, index) => {
-    const hasSession = index < config.plan.sessions;
-    const blocksLoaders = index === 0;
-    const hasWide = index === 0 && config.plan.wideThreads > 0;
-    return new WorkerLane({ engine: config, hasSession, hasWide, slots, blocksLoaders }, fail);
-  });
-  const started = await Promise.all(lanes.map((lane) => lane.start()));
-  const ceiling = Math.min(...started.map((lane) => lane.ceiling ?? Infinity));
-  const maxBatch = Math.min(config.plan.maxBatch, ceiling);
+  const { lanes, provider, placement, maxBatch } = await startLanes(config, slots, fail);
 
   const batcher = new Batcher(
     { ...config, plan: { ...config.plan, maxBatch } },
@@ -123,6 +119,7 @@ async function configure(config: EngineConfig): Promise<void> {
         };
       },
       report: (all) => {
+        if (hasFailed) return;
         const { results, checked } = splitChecks(all);
         if (results !== undefined) socket.write(encodeFrameHead(FRAME.results, results));
         for (const one of checked) socket.write(encodeFrameHead(FRAME.checked, one));
@@ -138,7 +135,7 @@ async function configure(config: EngineConfig): Promise<void> {
     async measure(wanted) {
       // Only while no items are inside, so the slot is free.
       if (decodeMs === undefined) {
-        decodeMs = await measureDecode(lanes[0] as WorkerLane);
+        decodeMs = await measureDecode(lanes);
         fillWithNoise(new Uint8Array(slots, 0, pictureBytes));
       }
       const ms = await measure(lanes, wanted, config.input);
@@ -153,7 +150,6 @@ async function configure(config: EngineConfig): Promise<void> {
     socket.write(encodeFrameHead(FRAME.stuck, stuck), endNow);
   }, HANG_CHECK_MS).unref();
 
-  const { provider = 'none', placement } = started[0] ?? {};
   const ready: Ready = {
     provider,
     ...(placement !== undefined && { placement }),

@@ -8,7 +8,8 @@ const THRESHOLD = 1;
 
 /**
  * Runs made-up batches on all sessions side by side, each as often as asked, and gives the times
- * of all runs. What a thread takes to get its task and to answer is part of them, as in service.
+ * of all runs. What a thread takes to get its task and to answer is part of them, as in service,
+ * unless the next batch hides it.
  */
 export async function measure(
   lanes: readonly Lane[],
@@ -24,32 +25,35 @@ export async function measure(
     new Promise((resolve, reject) => {
       const started = performance.now();
       lane.assign({ kind: 'run', session: 'narrow', items }, (answer) => {
-        const failed =
-          answer.kind === 'ran' && answer.results.some(({ result }) => 'code' in result);
-        const ceiling = answer.kind === 'ran' ? answer.ceiling : undefined;
+        if (answer.kind !== 'ran') return;
+        const failed = answer.results.some(({ result }) => 'code' in result);
+        const { ceiling, busyMs = performance.now() - started } = answer;
         if (ceiling !== undefined) reject(new Error('there is not enough memory for this batch'));
         else if (failed) reject(new Error('the model fails on made-up pictures'));
-        else resolve(performance.now() - started);
+        else resolve(busyMs);
       });
     });
-  const times = await Promise.all(
-    lanes
-      .filter(({ hasSession }) => hasSession)
-      .map(async (lane) => {
-        const own: number[] = [];
-        for (let run = 0; run < runs; run++) own.push(await runOn(lane));
-        return own;
-      }),
-  );
-  return times.flat();
+  const times: number[] = [];
+  const measureOn = (lane: Lane): Promise<unknown> => {
+    let left = runs;
+    const runAll = async (): Promise<void> => {
+      while (left-- > 0) times.push(await runOn(lane));
+    };
+    const first = runAll();
+    // As in service, the next batch waits at the session's door.
+    return lane.canStage ? Promise.all([first, runAll()]) : first;
+  };
+  await Promise.all(lanes.filter(({ hasSession }) => hasSession).map(measureOn));
+  return times;
 }
 
 const PHOTO = new URL('../../examples/coffee.jpg', import.meta.url);
 const DECODE_RUNS = 5;
 
 /** How long a lane takes to decode an ordinary photo; 0 when there is none to try. */
-export async function measureDecode(lane: Lane): Promise<number> {
-  if (!existsSync(PHOTO)) return 0;
+export async function measureDecode(lanes: readonly Lane[]): Promise<number> {
+  const lane = lanes.find(({ canDecode }) => canDecode);
+  if (lane === undefined || !existsSync(PHOTO)) return 0;
   const file = readFileSync(PHOTO);
   const image = inspectImage(file);
   // Lanes get files in shared memory.

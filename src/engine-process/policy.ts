@@ -13,6 +13,8 @@ export interface BatchView {
   /** How long until the earliest deadline of the interactive items. */
   readonly slackMs: number;
   readonly idleSessions: number;
+  /** Sessions that run a batch and can take one more, to begin the moment that one ends. */
+  readonly stageable?: number;
   /** Interactive items that arrive per millisecond, lately. */
   readonly arrivalsPerMs: number;
   /** How many items an arriving one has found in the engine, lately. */
@@ -74,10 +76,13 @@ const QUIET_PER_MS = 0.0005;
  * - `fixed`: collects for the whole window, or until the batch is full.
  * - `off`: one item at a time.
  *
+ * While all sessions are busy, those that can are given one full batch ahead: it could not become
+ * any better, and whoever would have to be asked for it when the session is free keeps it waiting.
+ *
  * Background items run when nothing else waits, and in slots of a batch that cost next to nothing.
  */
 export function decideBatch(view: BatchView, rules: BatchRules): BatchDecision {
-  if (view.idleSessions === 0) return { kind: 'nothing' };
+  if (view.idleSessions === 0) return decideStaging(view, rules);
   if (view.waiting === 0) return decideBackground(view, rules);
   const full = Math.min(view.waiting, rules.maxBatch);
   switch (rules.mode) {
@@ -92,6 +97,16 @@ export function decideBatch(view: BatchView, rules: BatchRules): BatchDecision {
     case 'adaptive':
       return decideAdaptive(view, rules);
   }
+}
+
+/** Anything smaller is left to grow until a session is free. */
+function decideStaging(view: BatchView, rules: BatchRules): BatchDecision {
+  if ((view.stageable ?? 0) === 0) return { kind: 'nothing' };
+  const full = rules.mode === 'off' ? 1 : rules.maxBatch;
+  if (view.waiting >= full && crowdLimit(view, rules) >= full) return run(full);
+  // Somebody who comes would have to wait for two batches.
+  const isQuiet = view.waiting === 0 && view.arrivalsPerMs <= QUIET_PER_MS;
+  return isQuiet && view.background >= full ? run(0, full) : { kind: 'nothing' };
 }
 
 function decideAdaptive(view: BatchView, rules: BatchRules): BatchDecision {

@@ -1,4 +1,4 @@
-import type { Item } from './item.js';
+import { dropReason, type Item } from './item.js';
 
 /**
  * Items that wait for the same thing, interactive ones apart from background ones. Of each kind,
@@ -7,8 +7,11 @@ import type { Item } from './item.js';
 export class Waitlist {
   #interactive: Item[] = [];
   #background: Item[] = [];
+  /** Before this, there is nobody to sweep. */
+  #sweepAt = Number.POSITIVE_INFINITY;
 
   add(item: Item): void {
+    this.#sweepAt = Math.min(this.#sweepAt, sweepTime(item));
     const list = item.meta.isBackground ? this.#background : this.#interactive;
     const behind = list.findLastIndex(({ meta }) => meta.rank <= item.meta.rank);
     list.splice(behind + 1, 0, item);
@@ -57,13 +60,28 @@ export class Waitlist {
     return [...this.#interactive.splice(0, interactive), ...this.#background.splice(0, background)];
   }
 
-  /** Takes out those that `isUnwanted` names, which are few. */
-  sweep(isUnwanted: (item: Item) => boolean): Item[] {
-    const swept = [...this.#interactive, ...this.#background].filter(isUnwanted);
-    if (swept.length > 0) {
-      this.#interactive = this.#interactive.filter((item) => !swept.includes(item));
-      this.#background = this.#background.filter((item) => !swept.includes(item));
-    }
+  /** Somebody here may have been cancelled. */
+  recheck(): void {
+    this.#sweepAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Takes out those that need not be computed any more, which are few. */
+  sweep(now: number): Item[] {
+    if (now < this.#sweepAt) return [];
+    const swept: Item[] = [];
+    this.#sweepAt = Number.POSITIVE_INFINITY;
+    const isWanted = (item: Item): boolean => {
+      const isUnwanted = dropReason(item, now) !== undefined;
+      if (isUnwanted) swept.push(item);
+      else this.#sweepAt = Math.min(this.#sweepAt, item.deadline);
+      return !isUnwanted;
+    };
+    this.#interactive = this.#interactive.filter(isWanted);
+    this.#background = this.#background.filter(isWanted);
     return swept;
   }
+}
+
+function sweepTime({ cancelled, deadline }: Item): number {
+  return cancelled ? Number.NEGATIVE_INFINITY : deadline;
 }

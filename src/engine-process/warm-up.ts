@@ -1,6 +1,6 @@
 import type { EngineConfig } from '../engine/messages.js';
 import { bucketFor } from './buckets.js';
-import { isOutOfMemory } from './infer.js';
+import { isOutOfMemory } from './run-errors.js';
 import type { Runtime } from './runtime.js';
 
 /**

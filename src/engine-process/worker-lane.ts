@@ -1,55 +1,34 @@
-import { Worker } from 'node:worker_threads';
-import type { Lane, LaneAnswer, LaneConfig, LaneTask, ReadyAnswer } from './lane-messages.js';
+import type { Lane, LaneAnswer, LaneConfig, LaneTask } from './lane-messages.js';
+import { type ThreadReady, WorkerThread } from './worker-thread.js';
 
-/** A lane on a real worker thread. */
+/** A lane on a thread of its own that does everything itself. */
 export class WorkerLane implements Lane {
-  readonly #worker: Worker;
+  readonly #thread: WorkerThread<LaneTask, LaneAnswer>;
   readonly hasSession: boolean;
   readonly hasWide: boolean;
-  #onAnswer: ((answer: LaneAnswer) => void) | undefined;
-  /** When the running task began. */
-  busySince: number | undefined;
+  readonly canDecode = true;
+  readonly canStage = false;
 
   /** @param onDeath the thread is gone; nothing it held can be trusted any more */
   constructor(config: LaneConfig, onDeath: (reason: string) => void) {
     this.hasSession = config.hasSession;
     this.hasWide = config.hasWide;
-    this.#worker = new Worker(new URL('./lane.js', import.meta.url), { workerData: config });
-    this.#worker.on('message', (answer: LaneAnswer) => {
-      const callback = this.#onAnswer;
-      this.#onAnswer = undefined;
-      this.busySince = undefined;
-      callback?.(answer);
-    });
-    this.#worker.on('error', (error) => {
-      onDeath(error instanceof Error ? error.message : String(error));
-    });
-    this.#worker.on('exit', (code) => {
-      onDeath(`a lane ended with code ${String(code)}`);
-    });
+    this.#thread = new WorkerThread('./lane.js', config, onDeath);
   }
 
   get isIdle(): boolean {
-    return this.#onAnswer === undefined;
+    return this.#thread.isIdle;
+  }
+
+  get busySince(): number | undefined {
+    return this.#thread.busySince;
   }
 
   assign(task: LaneTask, onAnswer: (answer: LaneAnswer) => void): void {
-    this.#expect(onAnswer);
-    this.#worker.postMessage(task);
+    this.#thread.post(task, [], onAnswer);
   }
 
-  /** The first message of a lane says whether it could load the model. */
-  start(): Promise<ReadyAnswer> {
-    return new Promise((resolve, reject) => {
-      this.#expect((answer) => {
-        if (answer.kind === 'ready') resolve(answer);
-        else reject(new Error(answer.kind === 'failed' ? answer.message : 'a lane did not start'));
-      });
-    });
-  }
-
-  #expect(onAnswer: (answer: LaneAnswer) => void): void {
-    this.#onAnswer = onAnswer;
-    this.busySince = performance.now();
+  start(): Promise<ThreadReady> {
+    return this.#thread.start();
   }
 }

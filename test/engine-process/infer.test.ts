@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { inferBatch, isOutOfMemory } from '../../src/engine-process/infer.js';
+import { inferBatch } from '../../src/engine-process/infer.js';
 import type { Outputs } from '../../src/heads/outputs.js';
 
 /** A model whose result for a picture is its number, and that fails where it is told to. */
@@ -54,20 +54,5 @@ describe('inferBatch', () => {
     const idle = model(new Set());
     expect(await inferBatch(idle.run, 0)).toEqual({ pictures: [] });
     expect(idle.sizes).toEqual([]);
-  });
-});
-
-describe('isOutOfMemory', () => {
-  it.each([
-    'Failed to allocate memory for requested buffer of size 1073741824',
-    'std::bad_alloc',
-    'CUDA failure 2: out of memory',
-    'Non-zero status code: bad allocation',
-  ])('knows %s', (message) => {
-    expect(isOutOfMemory(new Error(message))).toBe(true);
-  });
-
-  it.each(['Got invalid dimensions for input', 'room'])('does not take %s for it', (message) => {
-    expect(isOutOfMemory(new Error(message))).toBe(false);
   });
 });

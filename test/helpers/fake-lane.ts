@@ -7,6 +7,9 @@ import type { Curve } from '../../src/planning/curve.js';
 export class FakeLane implements Lane {
   readonly hasSession: boolean;
   readonly hasWide: boolean;
+  readonly canDecode = true;
+  readonly canStage = false;
+  readonly busySince = undefined;
   task: LaneTask | undefined;
   #onAnswer: ((answer: LaneAnswer) => void) | undefined;
 
@@ -73,7 +76,17 @@ export function setUp({
   );
   const plan = { sessions, threads: 1, maxBatch, wideThreads: wideCurve.length > 0 ? 2 : 0 };
   const batcher = new Batcher(
-    { plan, curve, wideCurve, batching: mode, windowMs: 10, maxItems: 64, maxDecodeBytes },
+    {
+      plan,
+      curve,
+      wideCurve,
+      buckets: [],
+      isPipelined: false,
+      batching: mode,
+      windowMs: 10,
+      maxItems: 64,
+      maxDecodeBytes,
+    },
     {
       lanes: fakes,
       now: () => state.now,

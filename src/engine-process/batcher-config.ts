@@ -1,0 +1,30 @@
+import type { EngineConfig } from '../engine/messages.js';
+import { steppedCurve } from './buckets.js';
+import type { BatchRules } from './policy.js';
+
+/** What of an engine's settings concerns its batches. */
+export type BatcherConfig = Pick<
+  EngineConfig,
+  | 'plan'
+  | 'curve'
+  | 'wideCurve'
+  | 'buckets'
+  | 'isPipelined'
+  | 'batching'
+  | 'windowMs'
+  | 'maxItems'
+  | 'maxDecodeBytes'
+>;
+
+export function rulesFor(config: BatcherConfig): BatchRules {
+  const { plan, curve, wideCurve, buckets, batching: mode, windowMs } = config;
+  const { sessions, maxBatch, wideThreads } = plan;
+  return {
+    mode,
+    sessions,
+    maxBatch,
+    windowMs,
+    curve: steppedCurve(curve, buckets),
+    ...(wideThreads > 0 && wideCurve.length > 0 && { wideCurve }),
+  };
+}
