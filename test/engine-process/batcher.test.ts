@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BYTES, meta, setUp } from '../helpers/fake-lane.js';
 
@@ -182,53 +181,5 @@ describe('Batcher', () => {
       lanes.find(({ task }) => task !== undefined)?.finish();
     }
     expect(outcomes()).toHaveLength(3);
-  });
-
-  it('reports every item exactly once and with its own result, in any order of events', () => {
-    const step = fc.oneof(
-      { weight: 4, arbitrary: fc.record({ kind: fc.constant('add' as const), time: fc.nat(30) }) },
-      {
-        weight: 4,
-        arbitrary: fc.record({ kind: fc.constant('finish' as const), lane: fc.nat(2) }),
-      },
-      { weight: 1, arbitrary: fc.record({ kind: fc.constant('fail' as const), lane: fc.nat(2) }) },
-      { weight: 1, arbitrary: fc.record({ kind: fc.constant('cancel' as const), id: fc.nat(30) }) },
-      { weight: 2, arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.nat(15) }) },
-    );
-    const mode = fc.constantFrom('adaptive' as const, 'fixed' as const, 'off' as const);
-    fc.assert(
-      fc.property(
-        fc.array(step, { maxLength: 80 }),
-        mode,
-        fc.nat(2),
-        (steps, batching, decoders) => {
-          const { batcher, lanes, advance, outcomes, state } = setUp({
-            sessions: 3 - decoders,
-            decoders,
-            mode: batching,
-          });
-          let added = 0;
-          for (const one of steps) {
-            if (one.kind === 'add') batcher.add(meta(++added, one.time + 1), BYTES);
-            else if (one.kind === 'cancel') batcher.cancel(one.id);
-            else if (one.kind === 'wait') advance(one.ms);
-            else lanes[one.lane]?.finish(one.kind === 'fail');
-          }
-          for (let turn = 0; batcher.size > 0 && turn < 1000; turn++) {
-            for (const lane of lanes) lane.finish();
-            advance(10);
-          }
-          const ids = outcomes().map(({ id }) => id);
-          expect(ids.toSorted((a, b) => a - b)).toEqual(
-            Array.from({ length: added }, (_, i) => i + 1),
-          );
-          for (const outcome of outcomes()) {
-            if ('detections' in outcome) expect(outcome.detections[0]?.bbox[0]).toBe(outcome.id);
-          }
-          expect(state.released).toBe(added);
-        },
-      ),
-      { numRuns: 500 },
-    );
   });
 });

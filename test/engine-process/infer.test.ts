@@ -50,6 +50,16 @@ describe('inferBatch', () => {
     expect(none.pictures.every((picture) => 'error' in picture)).toBe(true);
   });
 
+  it('tries nothing more on a device that is lost', async () => {
+    const sizes: number[] = [];
+    const run = (_first: number, count: number): Promise<Outputs> => {
+      sizes.push(count);
+      return Promise.reject(new Error('CUDA failure 719: unspecified launch failure'));
+    };
+    await expect(inferBatch(run, 8)).rejects.toThrow('CUDA failure 719');
+    expect(sizes).toEqual([8]);
+  });
+
   it('does not run nothing', async () => {
     const idle = model(new Set());
     expect(await inferBatch(idle.run, 0)).toEqual({ pictures: [] });

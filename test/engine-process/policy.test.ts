@@ -38,6 +38,8 @@ const view: fc.Arbitrary<BatchView> = fc.record(
     oldestMs: ms(50),
     slackMs: fc.oneof(ms(100), fc.constant(Number.POSITIVE_INFINITY)),
     idleSessions: fc.nat(4),
+    stageable: fc.nat(2),
+    modest: fc.nat(40),
     arrivalsPerMs: ms(5),
     company: ms(50),
     drift: fc.double({ min: 0.05, max: 20, noNaN: true }),

@@ -2,6 +2,7 @@ import type { BatchingMode, ItemMeta, ItemOutcome, Results } from '../../src/eng
 import { Batcher } from '../../src/engine-process/batcher.js';
 import type { Lane, LaneAnswer, LaneTask } from '../../src/engine-process/lane-messages.js';
 import type { Curve } from '../../src/planning/curve.js';
+import { fakePipeline } from './fake-pipeline.js';
 
 /** A lane that keeps its task until it is told to finish it. */
 export class FakeLane implements Lane {
@@ -54,26 +55,44 @@ interface SetUp {
   decoders?: number;
   mode?: BatchingMode;
   maxBatch?: number;
+  maxItems?: number;
   maxDecodeBytes?: number;
   curve?: Curve;
   wideCurve?: Curve;
 }
 
-export function setUp({
-  sessions = 1,
-  decoders = 0,
-  mode = 'adaptive',
-  maxBatch = 4,
-  maxDecodeBytes = 1e9,
-  curve = [],
-  wideCurve = [],
-}: SetUp) {
-  const state = { now: 0, timers: new Map<() => void, number>(), released: 0 };
-  const reports: Results[] = [];
-  const fakes = Array.from(
+/** A batcher on lanes that are told when to finish. */
+export function setUp(wanted: SetUp) {
+  const { sessions = 1, decoders = 0, wideCurve = [] } = wanted;
+  const lanes = Array.from(
     { length: sessions + decoders },
     (_, index) => new FakeLane(index < sessions, index === 0 && wideCurve.length > 0),
   );
+  return { lanes, ...batcherOn(lanes, wanted, false) };
+}
+
+/** The same on the lanes of a pipelined engine, whose threads are told when to finish. */
+export function setUpPipeline(wanted: SetUp) {
+  const { sessions = 1, decoders = 1, maxBatch = 4, maxItems = 64 } = wanted;
+  const fakes = fakePipeline(sessions, decoders, maxBatch, maxItems);
+  return { ...fakes, ...batcherOn(fakes.lanes, wanted, true) };
+}
+
+function batcherOn(
+  lanes: readonly Lane[],
+  {
+    sessions = 1,
+    mode = 'adaptive',
+    maxBatch = 4,
+    maxItems = 64,
+    maxDecodeBytes = 1e9,
+    curve = [],
+    wideCurve = [],
+  }: SetUp,
+  isPipelined: boolean,
+) {
+  const state = { now: 0, timers: new Map<() => void, number>(), released: 0 };
+  const reports: Results[] = [];
   const plan = { sessions, threads: 1, maxBatch, wideThreads: wideCurve.length > 0 ? 2 : 0 };
   const batcher = new Batcher(
     {
@@ -81,14 +100,14 @@ export function setUp({
       curve,
       wideCurve,
       buckets: [],
-      isPipelined: false,
+      isPipelined,
       batching: mode,
       windowMs: 10,
-      maxItems: 64,
+      maxItems,
       maxDecodeBytes,
     },
     {
-      lanes: fakes,
+      lanes,
       now: () => state.now,
       after: (ms, callback) => {
         state.timers.set(callback, state.now + ms);
@@ -105,7 +124,7 @@ export function setUp({
     }
   };
   const outcomes = (): ItemOutcome[] => reports.flatMap(({ items }) => items);
-  return { batcher, lanes: fakes, reports, state, advance, outcomes };
+  return { batcher, reports, state, advance, outcomes };
 }
 
 export const meta = (id: number, timeLeftMs = 1000, isBackground = false, rank = 0): ItemMeta => ({
