@@ -87,6 +87,19 @@ describe('an engine that fails', () => {
     expect(await server.metric('shoal_quarantine_total{model="one",event="refused"}')).toBe(1);
   });
 
+  it('because its device is lost says so, and only the picture that did it is lost', async () => {
+    server = await TestServer.start([
+      stubModels({ one: { device_error_on_red: 255, sleep_ms: 50 } }),
+      '--sessions',
+      '1',
+    ]);
+    const [good, bad] = [await solidPng(GREEN), await solidPng(RED)];
+    const images = [bad, ...Array.from({ length: 6 }, () => good)];
+    const answers = await Promise.all(images.map((image) => server.post('/predict', image)));
+    expect(answers.map(({ status }) => status)).toEqual([422, ...images.slice(1).map(() => 200)]);
+    expect(JSON.stringify(server.lines)).toContain('the device failed, a new engine is needed');
+  });
+
   it('is quarantined after two hangs, even if nobody waits for it any more', async () => {
     server = await TestServer.start([
       stubModels({ one: { hang_on_red: 255 } }),
