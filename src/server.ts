@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { ByteBudget } from './admission/byte-budget.js';
 import { tenantsByKey } from './admission/tenants.js';
 import type { Config } from './config/schema.js';
 import { createApp, type Role } from './http/app.js';
@@ -50,6 +51,7 @@ export async function startServer(
     lifecycle,
     eventLoop,
     tenants,
+    budget: new ByteBudget(config.max_inflight_bytes),
     jobs,
     role,
   });

@@ -15,12 +15,19 @@ export interface Reservation {
 export class ByteBudget {
   readonly #maxBytes: number;
   #usedBytes = 0;
+  /** What other processes of this server hold; it counts as if it were here. */
+  othersBytes = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
+  /** Of all processes. */
   get usedBytes(): number {
+    return this.ownBytes + this.othersBytes;
+  }
+
+  get ownBytes(): number {
     return this.#usedBytes;
   }
 
@@ -44,7 +51,7 @@ export class ByteBudget {
   }
 
   #check(bytes: number): void {
-    if (this.#usedBytes + bytes <= this.#maxBytes) return;
+    if (this.usedBytes + bytes <= this.#maxBytes) return;
     throw new ShoalError(
       'memory_full',
       'The server already holds as many request bytes as it may.',

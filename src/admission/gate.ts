@@ -31,8 +31,10 @@ export interface Visitor {
   readonly isExpected: boolean;
 }
 
+export type RefusalCode = 'queue_full' | 'too_late';
+
 export interface Refusal {
-  readonly code: 'queue_full' | 'too_late';
+  readonly code: RefusalCode;
   readonly detail: string;
   readonly retryAfterSeconds: number;
 }

@@ -12,6 +12,7 @@ import type {
   EngineConfig,
   Failed,
   Hello,
+  IntakeOrder,
   ItemMeta,
   Measure,
   Measured,
@@ -24,6 +25,7 @@ import { Batcher } from './batcher.js';
 import { BytePool } from './byte-pool.js';
 import { asItem, splitChecks } from './check.js';
 import { startLanes } from './lanes.js';
+import { IntakeHub } from './intake-hub.js';
 import { fillWithNoise, measure, measureDecode } from './measure.js';
 
 const SOCKET_FD = 3;
@@ -47,6 +49,10 @@ const options: SocketConstructorOpts & ConnectOpts = {
   },
 };
 const socket = new Socket(options);
+const intakes = new IntakeHub({
+  onItem: (meta, bytes) => engine?.batcher.add(meta, bytes),
+  onDeath: fail,
+});
 let engine: RunningEngine | undefined;
 let hasFailed = false;
 
@@ -81,6 +87,9 @@ function handleFrame({ type, meta, body }: Frame): void {
       break;
     case FRAME.check:
       engine?.batcher.add(asItem(meta as Check), body);
+      break;
+    case FRAME.intake:
+      intakes.follow(meta as IntakeOrder);
       break;
     case FRAME.cancel:
       engine?.batcher.cancel((meta as CancelMeta).id);
@@ -125,7 +134,7 @@ async function configure(config: EngineConfig): Promise<void> {
         for (const one of checked) socket.write(encodeFrameHead(FRAME.checked, one));
       },
       releaseBytes: (bytes) => {
-        pool.giveBack(bytes);
+        if (!intakes.release(bytes)) pool.giveBack(bytes);
       },
     },
   );

@@ -4,6 +4,8 @@ import { type Duplex, PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { engineEnvironment } from '../config/environment.js';
 import { deviceEnvironment } from '../gpu/device-environment.js';
+import { bytesOf, type ImageSource, isRemote } from './image-source.js';
+import type { Intakes } from './intakes.js';
 import type {
   Check,
   Checked,
@@ -18,6 +20,7 @@ import type {
   Results,
   Stuck,
 } from './messages.js';
+import { RemoteItems } from './remote-items.js';
 import { encodeFrameHead, FRAME, type Frame, FrameReader, WIRE_VERSION } from './wire.js';
 
 export interface EngineEvents {
@@ -44,11 +47,20 @@ export class EngineLink {
   /** What the engine said was wrong, which is a better reason than its exit code. */
   #failure: string | undefined;
   #hasEnded = false;
+  readonly #intakes: Intakes | undefined;
+  readonly #remote: RemoteItems;
 
-  /** @param niceness above 0 it gives way to everything else on the machine */
-  constructor(config: EngineConfig, events: EngineEvents, niceness = 0) {
+  /**
+   * @param niceness above 0 it gives way to everything else on the machine
+   * @param intakes for an engine that takes items from other processes as well
+   */
+  constructor(config: EngineConfig, events: EngineEvents, niceness = 0, intakes?: Intakes) {
     this.#config = config;
     this.#events = events;
+    this.#intakes = intakes;
+    this.#remote = new RemoteItems(intakes?.newKey() ?? 0, (results) => {
+      events.onResults(results);
+    });
     // Built code in either case: worker threads and children cannot be started from TypeScript.
     const entry = fileURLToPath(new URL('../../dist/engine-process/main.js', import.meta.url));
     // Lanes make little garbage, so a small young generation costs nothing and saves memory.
@@ -88,11 +100,14 @@ export class EngineLink {
     return this.#child.pid;
   }
 
-  /** All pieces go out in one system call. */
-  sendItem(meta: ItemMeta, image: readonly Uint8Array[]): void {
-    const length = image.reduce((sum, piece) => sum + piece.length, 0);
+  /** All pieces go out in one system call; an image that is elsewhere goes its own way. */
+  sendItem(meta: ItemMeta, image: ImageSource): void {
+    if (isRemote(image)) {
+      this.#remote.send(meta, image);
+      return;
+    }
     this.#socket.cork();
-    this.#socket.write(encodeFrameHead(FRAME.item, meta, length));
+    this.#socket.write(encodeFrameHead(FRAME.item, meta, bytesOf(image)));
     for (const piece of image) this.#socket.write(piece);
     this.#socket.uncork();
   }
@@ -126,6 +141,8 @@ export class EngineLink {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#events.onEnd(reason);
+    this.#remote.end();
+    this.#intakes?.gone(this.#remote.key);
   }
 
   #handle({ type, meta }: Frame): void {
@@ -134,6 +151,7 @@ export class EngineLink {
         const { version } = meta as Hello;
         if (version === WIRE_VERSION) {
           this.#socket.write(encodeFrameHead(FRAME.configure, this.#config));
+          this.#joinIntakes();
         } else {
           this.kill(`it speaks protocol ${String(version)}; run the build again`);
         }
@@ -146,7 +164,7 @@ export class EngineLink {
         this.#failure = (meta as Failed).message;
         break;
       case FRAME.results:
-        this.#events.onResults(meta as Results);
+        this.#remote.reported(meta as Results);
         break;
       case FRAME.pong:
         this.#events.onPong(meta as Pong);
@@ -163,5 +181,16 @@ export class EngineLink {
       default:
         this.kill(`it sent an unknown frame ${String(type)}`);
     }
+  }
+
+  #joinIntakes(): void {
+    this.#intakes?.join(this.#remote.key, {
+      tell: (order) => {
+        this.#socket.write(encodeFrameHead(FRAME.intake, order));
+      },
+      kill: (reason) => {
+        this.kill(reason);
+      },
+    });
   }
 }

@@ -1,4 +1,5 @@
 import type { EngineEvents } from './engine-link.js';
+import type { ImageSource } from './image-source.js';
 import { Place } from './item-book.js';
 import type { ItemMeta, Pong, Ready, Results } from './messages.js';
 import { afterCrash, NO_CRASHES, type RestartState } from './restart-policy.js';
@@ -6,7 +7,7 @@ import { afterCrash, NO_CRASHES, type RestartState } from './restart-policy.js';
 /** The part of an engine process that its supervisor uses. */
 export interface Link {
   readonly pid?: number | undefined;
-  sendItem(meta: ItemMeta, image: readonly Uint8Array[]): void;
+  sendItem(meta: ItemMeta, image: ImageSource): void;
   sendCancel(id: number): void;
   sendPing(): void;
   kill(reason?: string): void;
@@ -110,7 +111,7 @@ export class EngineSeat {
     this.#successor?.link.kill();
   }
 
-  send(meta: ItemMeta, image: readonly Uint8Array[]): void {
+  send(meta: ItemMeta, image: ImageSource): void {
     this.#link?.sendItem(meta, image);
   }
 

@@ -1,10 +1,10 @@
 import type { Cancellation } from '../cancellation.js';
 import type { ImageInfo } from '../image/info.js';
+import type { ImageSource } from './image-source.js';
 import type { ItemOutcome, RanBatch } from './messages.js';
 
 export interface EngineRequest {
-  /** The file, in as many pieces as it arrived in. */
-  readonly image: readonly Uint8Array[];
+  readonly image: ImageSource;
   readonly info: ImageInfo;
   readonly threshold: number;
   /** When the answer stops being useful, on `performance.now()`'s clock. */

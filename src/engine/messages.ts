@@ -95,6 +95,26 @@ export interface ItemMeta {
   readonly rank: number;
 }
 
+/** From which processes, besides the server, items come. Those not listed any more are gone. */
+export interface IntakeOrder {
+  /** Which engine this is, for them. */
+  readonly engine: number;
+  readonly token: string;
+  readonly sources: readonly IntakeSource[];
+}
+
+export interface IntakeSource {
+  readonly slot: number;
+  readonly path: string;
+}
+
+/** The first frame of an engine to a process from which it takes items. */
+export interface IntakeHello {
+  readonly version: number;
+  readonly engine: number;
+  readonly token: string;
+}
+
 export interface CancelMeta {
   readonly id: number;
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ShoalError } from '../errors.js';
+import { bytesOf, type ImageSource, isRemote } from './image-source.js';
 
 /** Images that have killed this many engines are not tried again for a while. */
 const TOO_MANY_KILLS = 2;
@@ -11,8 +12,6 @@ interface Entry {
   readonly bytes: number;
   readonly until: number;
 }
-
-type Pieces = readonly Uint8Array[];
 
 /** Remembers images that kill engines, by the hash of their bytes. */
 export class Quarantine {
@@ -32,27 +31,41 @@ export class Quarantine {
   }
 
   /** An engine died of this image. True when the image is refused from now on. */
-  blame(image: Pieces, kills: number): boolean {
+  blame(image: ImageSource, kills: number): boolean {
     this.#expire();
     if (this.#durationMs === 0) return false;
     const hash = hashOf(image);
+    if (hash !== undefined) return this.#record(hash, bytesOf(image), kills);
+    // One that was blamed before has been hashed when it came again, so this is its first time.
+    if (isRemote(image)) {
+      image.askHash((asked) => {
+        this.#record(asked, image.bytes, kills);
+      });
+    }
+    return kills >= TOO_MANY_KILLS;
+  }
+
+  #record(hash: string, bytes: number, kills: number): boolean {
     const total = kills + (this.#entries.get(hash)?.kills ?? 0);
     this.#entries.delete(hash);
     const until = this.#now() + this.#durationMs;
-    this.#entries.set(hash, { kills: total, bytes: bytesOf(image), until });
+    this.#entries.set(hash, { kills: total, bytes, until });
     const [oldest] = this.#entries.keys();
     if (this.#entries.size > MAX_ENTRIES && oldest !== undefined) this.#entries.delete(oldest);
     return total >= TOO_MANY_KILLS;
   }
 
-  /** @throws for an image that is refused */
-  check(image: Pieces): void {
-    // Nothing is hashed as long as no entry has the same length.
-    if (this.#entries.size === 0) return;
+  /** Nothing is hashed as long as no entry has the same length. */
+  mayHold(bytes: number): boolean {
+    if (this.#entries.size === 0) return false;
     this.#expire();
-    const bytes = bytesOf(image);
-    if (![...this.#entries.values()].some((entry) => entry.bytes === bytes)) return;
-    const entry = this.#entries.get(hashOf(image));
+    return [...this.#entries.values()].some((entry) => entry.bytes === bytes);
+  }
+
+  /** @throws for an image that is refused */
+  check(image: ImageSource): void {
+    if (this.#entries.size === 0 || !this.mayHold(bytesOf(image))) return;
+    const entry = this.#entries.get(hashOf(image) ?? '');
     if (entry === undefined || entry.kills < TOO_MANY_KILLS) return;
     throw quarantined();
   }
@@ -70,12 +83,12 @@ export function quarantined(): ShoalError {
   );
 }
 
-function bytesOf(image: Pieces): number {
-  return image.reduce((sum, piece) => sum + piece.length, 0);
+function hashOf(image: ImageSource): string | undefined {
+  return isRemote(image) ? image.hash : hashPieces(image);
 }
 
-function hashOf(image: Pieces): string {
+export function hashPieces(pieces: readonly Uint8Array[]): string {
   const hash = createHash('sha256');
-  for (const piece of image) hash.update(piece);
+  for (const piece of pieces) hash.update(piece);
   return hash.digest('hex');
 }

@@ -41,6 +41,10 @@ export const FRAME = {
   check: 13,
   /** engine → server: what was found in it. */
   checked: 14,
+  /** server → engine: where to connect to for items, besides this socket. */
+  intake: 15,
+  /** Between the server and a front: a list of messages. */
+  messages: 16,
 } as const;
 export type FrameType = (typeof FRAME)[keyof typeof FRAME];
 
@@ -74,6 +78,7 @@ export function encodeFrameHead(type: FrameType, meta: unknown, bodyLength = 0):
 export class FrameReader {
   readonly #onFrame: (frame: Frame) => void;
   readonly #allocate: (bytes: number) => Uint8Array;
+  readonly #parse: (meta: Uint8Array) => unknown;
   readonly #header = Buffer.alloc(HEADER_BYTES);
   /** How much of the part being read has arrived. */
   #filled = 0;
@@ -85,9 +90,11 @@ export class FrameReader {
   constructor(
     onFrame: (frame: Frame) => void,
     allocate: (bytes: number) => Uint8Array = (bytes) => Buffer.allocUnsafe(bytes),
+    parse: (meta: Uint8Array) => unknown = parseMeta,
   ) {
     this.#onFrame = onFrame;
     this.#allocate = allocate;
+    this.#parse = parse;
   }
 
   push(chunk: Uint8Array): void {
@@ -124,7 +131,7 @@ export class FrameReader {
     } else if (this.#stage === 'meta') {
       this.#stage = 'body';
     } else {
-      const frame = { type: this.#type, meta: parseMeta(this.#meta), body: this.#body };
+      const frame = { type: this.#type, meta: this.#parse(this.#meta), body: this.#body };
       this.#stage = 'header';
       this.#meta = EMPTY;
       this.#body = EMPTY;
@@ -136,7 +143,9 @@ export class FrameReader {
 const EMPTY = new Uint8Array(0);
 
 function parseMeta(bytes: Uint8Array): unknown {
-  return bytes.length === 0
-    ? undefined
-    : JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'));
+  return bytes.length === 0 ? undefined : JSON.parse(metaText(bytes));
+}
+
+export function metaText(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
 }

@@ -1,9 +1,8 @@
 import type { Reservation } from '../admission/byte-budget.js';
-import type { Visitor } from '../admission/gate.js';
 import type { Tenant } from '../admission/tenant.js';
 import type { ErrorCode } from '../errors.js';
-import type { ServedModel } from '../models/served-model.js';
 import type { BodyForm } from './content-type.js';
+import type { Guest } from './predictor.js';
 
 /** The stages a predict request goes through, in order; also the names in `Server-Timing`. */
 export const STAGES = ['receive', 'admit', 'decode', 'queue', 'infer', 'post'] as const;
@@ -16,13 +15,16 @@ export interface RequestContext {
   readonly stagesMs: Partial<Record<Stage, number>>;
   /** Whoever sent it; known once its key has been checked. */
   tenant?: Tenant;
-  /** What the gate in front of the model has been told about it. */
-  visitor?: Visitor;
+  /** Once the gate in front of the model has let it in. */
+  guest?: Guest;
+  /** When its answer stops being useful. */
+  deadline?: number;
   /** How long after it was received the answer was expected. */
   predictedMs?: number;
-  /** Its tenant counts it until it is over. */
-  isInWork: boolean;
-  model?: ServedModel;
+  /** It is counted until it is over. */
+  leave?: () => void;
+  /** The name of the model that it is about. */
+  model?: string;
   form?: BodyForm;
   /** The largest body that this route takes in this form. */
   maxBodyBytes?: number;
@@ -42,7 +44,6 @@ export function createContext(id: string): RequestContext {
     id,
     startedAt: performance.now(),
     stagesMs: {},
-    isInWork: false,
     onClientGone: undefined,
     reservation: undefined,
     isClosed: false,

@@ -1,21 +1,22 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Refusal, Visitor } from '../admission/gate.js';
 import { toProblem } from '../errors.js';
-import type { ModelRegistry } from '../models/registry.js';
-import type { ServedModel } from '../models/served-model.js';
 import type { KeyRing } from './auth.js';
 import type { Lifecycle } from './lifecycle.js';
 import { requestIdOf } from './observe.js';
+import type { Predictor } from './predictor.js';
 import { PROBLEM_TYPE } from './problems.js';
 import type { ReportQueue } from './report-queue.js';
 import { readVisitor } from './wishes.js';
 
 interface RefusalDependencies {
-  readonly models: ModelRegistry;
+  readonly predictor: Predictor;
   readonly keys: KeyRing;
   readonly reports: ReportQueue;
   readonly lifecycle: Lifecycle;
   readonly timeoutMs: number;
+  /** Takes a request that is none of this process's business. True when it has. */
+  readonly passOn?: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -31,13 +32,18 @@ export function refusingServer(
   host: RefusalDependencies,
 ): Server {
   const server = createServer(options, (request, response) => {
-    if (!refuse(request, response, host)) handle(request, response);
+    if (host.passOn?.(request, response) === true) return;
+    refuse(request, response, host, () => {
+      handle(request, response);
+    });
   });
   // A client that asks before it sends its body need not send it when it is refused.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    if (refuse(request, response, host)) return;
-    if (isKnown(request, host)) response.writeContinue();
-    handle(request, response);
+    if (host.passOn?.(request, response) === true) return;
+    refuse(request, response, host, () => {
+      if (isKnown(request, host)) response.writeContinue();
+      handle(request, response);
+    });
   });
   return server;
 }
@@ -56,30 +62,39 @@ function refuse(
   request: IncomingMessage,
   response: ServerResponse,
   host: RefusalDependencies,
-): boolean {
-  const model = crowdedModel(request, host);
-  if (model === undefined || host.lifecycle.isDraining) return false;
+  goOn: () => void,
+): void {
+  const { predictor, keys, lifecycle, timeoutMs } = host;
+  const path = predictPathOf(request);
+  const model = path === undefined ? undefined : predictor.findCrowded(path.model);
+  if (model === undefined || lifecycle.isDraining) {
+    goOn();
+    return;
+  }
   const startedAt = performance.now();
   const id = requestIdOf(request);
   let visitor: Visitor;
   try {
-    const tenant = host.keys.identify(request.headers);
-    visitor = readVisitor(request, id, tenant, host.timeoutMs, startedAt);
+    const tenant = keys.identify(request.headers);
+    visitor = readVisitor(request, id, tenant, timeoutMs, startedAt);
   } catch {
-    return false;
+    goOn();
+    return;
   }
-  if (model.gate.isExpected(visitor.id)) return false;
-  const refusal = model.gate.assess(visitor);
-  if (refusal === undefined) return false;
-  discardBody(request);
-  answer(response, refusal, id, startedAt);
-  host.reports.addRefused({
-    route: request.url?.startsWith('/models') === true ? '/models/:name/predict' : '/predict',
-    model: model.name,
-    tenant: visitor.tenant.name,
-    code: refusal.code,
+  predictor.assess(model, visitor, (refusal) => {
+    if (refusal === undefined) {
+      goOn();
+      return;
+    }
+    discardBody(request);
+    answer(response, refusal, id, startedAt);
+    host.reports.addRefused({
+      route: path?.model === undefined ? '/predict' : '/models/:name/predict',
+      model,
+      tenant: visitor.tenant.name,
+      code: refusal.code,
+    });
   });
-  return true;
 }
 
 /** Beyond this, a client that does not say how much it sends need not be listened to. */
@@ -98,14 +113,13 @@ function discardBody(request: IncomingMessage): void {
 
 const PREDICT = /^(?:\/models\/([^/?]+))?\/predict(?:\?|$)/;
 
-function crowdedModel(
-  { method, url }: IncomingMessage,
-  { models }: RefusalDependencies,
-): ServedModel | undefined {
-  if (method !== 'POST') return undefined;
-  const match = PREDICT.exec(url ?? '');
-  const model = match === null ? undefined : models.find(match[1]);
-  return model?.gate.isCrowded === true ? model : undefined;
+/** Which model a predict request names; `undefined` when it is another kind of request. */
+export function predictPathOf({
+  method,
+  url,
+}: IncomingMessage): { model: string | undefined } | undefined {
+  const match = method === 'POST' ? PREDICT.exec(url ?? '') : null;
+  return match === null ? undefined : { model: match[1] };
 }
 
 function answer(response: ServerResponse, refusal: Refusal, id: string, startedAt: number): void {

@@ -37,7 +37,7 @@ export function observeRequests(
     onceClosed(reply.raw, request.raw.socket, () => {
       context.isClosed = true;
       context.reservation?.release();
-      if (context.isInWork) context.tenant?.leave();
+      context.leave?.();
       context.onClientGone?.();
       lifecycle.requestEnded();
       reports.add({

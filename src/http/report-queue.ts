@@ -112,7 +112,7 @@ function writeLine(
     total_ms: round(totalMs),
   };
   if (model !== undefined) {
-    line['model'] = model.name;
+    line['model'] = model;
     line['tenant'] = tenant?.name;
     line['outcome'] = outcomeOf(status);
   }
@@ -133,7 +133,7 @@ function recordMetrics({ context, route, status, totalMs }: RequestReport, metri
   metrics.count('shoal_http_requests_total', { route, status: String(status) });
   const { model, tenant, stagesMs, errorCode } = context;
   if (model === undefined) return;
-  const labels = { model: model.name };
+  const labels = { model };
   const outcome = outcomeOf(status);
   metrics.count('inference_requests_total', { ...labels, outcome });
   if (tenant !== undefined) {

@@ -1,6 +1,7 @@
 import { ConfigError } from '../config/load.js';
 import { isTestRun } from '../config/environment.js';
 import type { Config, ModelEntry } from '../config/schema.js';
+import type { Intakes } from '../engine/intakes.js';
 import { ShoalError } from '../errors.js';
 import { thisMachine } from '../planning/machine.js';
 import type { Metrics } from '../telemetry/metrics.js';
@@ -15,7 +16,8 @@ export class ModelRegistry {
   readonly default: ServedModel;
   readonly #idleWork: IdleWork;
 
-  constructor(config: Config, telemetry: Telemetry) {
+  /** @param intakes when engines take items from other processes as well */
+  constructor(config: Config, telemetry: Telemetry, intakes?: Intakes) {
     const models = new Map<string, ServedModel>();
     const machine = thisMachine();
     for (const [modelPackage, entry] of packagesOf(config)) {
@@ -25,7 +27,7 @@ export class ModelRegistry {
       if (modelPackage.manifest.runtime === 'stub' && !isTestRun()) {
         throw new ConfigError(`"${modelPackage.name}" is a test double and is not served`);
       }
-      const model = new ServedModel(modelPackage, entry, config, machine, telemetry);
+      const model = new ServedModel(modelPackage, entry, config, machine, telemetry, intakes);
       models.set(modelPackage.name, model);
     }
     const [first] = models.values();

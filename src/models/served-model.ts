@@ -3,6 +3,7 @@ import type { Config, ModelEntry, ModelSettings } from '../config/schema.js';
 import { MODEL_SETTING_KEYS } from '../config/schema.js';
 import { cpuVariant, isOnCpu, type Variant } from '../devices/variant.js';
 import { EngineLink } from '../engine/engine-link.js';
+import type { Intakes } from '../engine/intakes.js';
 import type { EngineAnswer, EngineRequest } from '../engine/item-book.js';
 import type { EngineConfig } from '../engine/messages.js';
 import { Quarantine } from '../engine/quarantine.js';
@@ -33,6 +34,7 @@ export class ServedModel {
   readonly #telemetry: Telemetry;
   /** The CPU, until something else is chosen. */
   #variant: Variant;
+  readonly #intakes: Intakes | undefined;
   #plan: ServingPlan;
   #profile: Profile | undefined;
   /** The largest batch that fitted into memory when a larger one did not. */
@@ -44,6 +46,7 @@ export class ServedModel {
     config: Config,
     machine: Machine,
     telemetry: Telemetry,
+    intakes?: Intakes,
   ) {
     this.package = modelPackage;
     this.settings = settingsOf(entry, config);
@@ -52,6 +55,7 @@ export class ServedModel {
     this.#calibrations = new Calibrations(this.#source, machine, telemetry.log);
     this.#variant = cpuVariant(this.settings);
     this.#plan = this.#calibrations.plan(this.#variant);
+    this.#intakes = intakes;
     this.quarantine = new Quarantine(config.quarantine_ms);
     this.gate = new Gate(this.#gateLimits());
     this.meter = new ModelMeter(this.name, this.gate.forecast, telemetry.metrics);
@@ -166,7 +170,7 @@ export class ServedModel {
     const { log, metrics } = this.#telemetry;
     return new EngineSupervisor(
       {
-        spawn: (events) => new EngineLink(this.#engineConfig(), events),
+        spawn: (events) => new EngineLink(this.#engineConfig(), events, 0, this.#intakes),
         onBatch: (batch) => {
           this.meter.ran(batch);
         },

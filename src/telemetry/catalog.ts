@@ -7,6 +7,8 @@ export interface MetricSpec {
   readonly help: string;
   readonly labels: readonly string[];
   readonly buckets?: readonly number[];
+  /** How the values of several processes become one; `sum` where nothing is said. */
+  readonly together?: 'max';
 }
 
 /** 1 ms to 1 s: from a tiny model's decode to a slow model's batch. */
@@ -173,12 +175,13 @@ export const METRICS = {
   },
   shoal_event_loop_delay_seconds: {
     type: 'gauge',
-    help: 'Delay of the HTTP event loop over the last ten seconds.',
+    help: 'Delay of the HTTP event loop over the last ten seconds; of several, the slowest.',
     labels: ['quantile'],
+    together: 'max',
   },
   shoal_process_memory_bytes: {
     type: 'gauge',
-    help: 'Resident memory of the HTTP process.',
+    help: 'Resident memory of the HTTP process, or of all of them.',
     labels: [],
   },
   shoal_draining: {

@@ -1,4 +1,12 @@
-import { Counter, Gauge, Histogram, type Metric, Registry } from 'prom-client';
+import {
+  AggregatorRegistry,
+  Counter,
+  Gauge,
+  Histogram,
+  type Metric,
+  type MetricObject,
+  Registry,
+} from 'prom-client';
 import {
   type CounterName,
   type GaugeName,
@@ -8,12 +16,17 @@ import {
   METRICS,
   type MetricSpec,
 } from './catalog.js';
+import type { EventLoopMonitor } from './event-loop.js';
+
+/** The values of another process, as JSON. */
+export type MetricValues = readonly object[];
 
 /** The only place that touches prom-client. Every server has a registry of its own. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #metrics = new Map<MetricName, Metric>();
   readonly #collectors: (() => void)[] = [];
+  #gather: (() => Promise<MetricValues[]>) | undefined;
 
   constructor() {
     for (const [name, spec] of Object.entries(METRICS) as [MetricName, MetricSpec][]) {
@@ -22,6 +35,7 @@ export class Metrics {
         help: spec.help,
         labelNames: [...spec.labels],
         registers: [this.#registry],
+        aggregator: spec.together ?? ('sum' as const),
       };
       this.#metrics.set(name, createMetric(spec, options));
     }
@@ -44,11 +58,35 @@ export class Metrics {
     this.#collectors.push(collect);
   }
 
+  /** Other processes whose values are shown together with those of this one. */
+  onGather(gather: () => Promise<MetricValues[]>): void {
+    this.#gather = gather;
+  }
+
+  /** What every process knows about itself. */
+  observeProcess(eventLoop: EventLoopMonitor): void {
+    this.set('shoal_process_memory_bytes', {}, process.memoryUsage.rss());
+    for (const [quantile, seconds] of Object.entries(eventLoop.delaySeconds)) {
+      this.set('shoal_event_loop_delay_seconds', { quantile }, seconds);
+    }
+  }
+
   get contentType(): string {
     return this.#registry.contentType;
   }
 
+  /** The values of this process alone. */
+  async read(): Promise<MetricValues> {
+    for (const collect of this.#collectors) collect();
+    return this.#registry.getMetricsAsJSON();
+  }
+
   async render(): Promise<string> {
+    const others = (await this.#gather?.()) ?? [];
+    if (others.length > 0) {
+      const all = [await this.read(), ...others] as MetricObject[][];
+      return AggregatorRegistry.aggregate(all).metrics();
+    }
     for (const collect of this.#collectors) collect();
     return this.#registry.metrics();
   }
@@ -56,7 +94,13 @@ export class Metrics {
 
 function createMetric(
   spec: MetricSpec,
-  options: { name: string; help: string; labelNames: string[]; registers: Registry[] },
+  options: {
+    name: string;
+    help: string;
+    labelNames: string[];
+    registers: Registry[];
+    aggregator: 'sum' | 'max';
+  },
 ): Metric {
   switch (spec.type) {
     case 'counter':

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ByteBudget } from '../../src/admission/byte-budget.js';
 import { loadConfig } from '../../src/config/load.js';
 import { createApp } from '../../src/http/app.js';
 import { Lifecycle } from '../../src/http/lifecycle.js';
@@ -39,6 +40,7 @@ async function allRoutes(): Promise<{ method: string; url: string; isPublic: boo
     lifecycle: new Lifecycle(),
     eventLoop,
     tenants: new Map(),
+    budget: new ByteBudget(config.max_inflight_bytes),
     jobs,
     role: 'server',
   });

@@ -57,8 +57,11 @@ export function jobRoutes(app: FastifyInstance, dependencies: JobDependencies): 
     const bytes = Number(headers['content-length'] ?? 0);
     // One that is too large is told so when its body would be read.
     if (bytes > context.maxBodyBytes) return;
-    tenantOf(request).enter();
-    context.isInWork = true;
+    const tenant = tenantOf(request);
+    tenant.enter();
+    context.leave = () => {
+      tenant.leave();
+    };
     context.reservation = budget.open(bytes);
   }
 

@@ -3,57 +3,72 @@ import type { ByteBudget } from '../../admission/byte-budget.js';
 import type { Config } from '../../config/schema.js';
 import { inspectPieces } from '../../image/inspect.js';
 import { checkImageLimits } from '../../image/limits.js';
-import type { ModelRegistry } from '../../models/registry.js';
 import { parseContentType } from '../content-type.js';
 import { giveBackImageBuffer } from '../image-pool.js';
 import { maxBodyBytes, readPredictInput } from '../predict-input.js';
+import type { Predictor } from '../predictor.js';
 import { ClientGoneError } from '../receive-body.js';
 import { ModelParams, PredictResponse } from '../schemas.js';
 import { readVisitor, watchRequest } from '../wishes.js';
 
 interface PredictDependencies {
   readonly config: Config;
-  readonly models: ModelRegistry;
+  readonly predictor: Predictor;
   readonly budget: ByteBudget;
 }
 
 /** `POST /predict` and `POST /models/{name}/predict`: the path of a request, top to bottom. */
 export function predictRoutes(app: FastifyInstance, dependencies: PredictDependencies): void {
-  const { config, models, budget } = dependencies;
+  const { config, predictor, budget } = dependencies;
   const limits = { maxPixels: config.max_pixels, maxDecodeBytes: config.max_decode_bytes };
 
   /** Everything that can be refused is refused before the body is read. */
-  function admitHeaders(request: FastifyRequest): void {
+  function admitHeaders(request: FastifyRequest, done: (error?: Error) => void): void {
     const { context, headers } = request;
     const { tenant } = context;
     if (tenant === undefined) throw new Error('the key was not checked');
     // What is counted from here on is given back when it closes, which has happened already.
     if (context.isClosed) throw new ClientGoneError('the client closed the connection');
-    const model = models.get((request.params as { name?: string }).name);
+    const model = predictor.nameOf((request.params as { name?: string }).name);
     context.model = model;
     context.form = parseContentType(headers['content-type']);
     context.maxBodyBytes = maxBodyBytes(context.form, config.max_image_bytes);
-    const bytes = Number(headers['content-length'] ?? 0);
-    const visitor = readVisitor(
-      request.raw,
-      request.id,
-      tenant,
-      config.timeout_ms,
-      context.startedAt,
-    );
-    context.visitor = { ...visitor, isExpected: model.gate.redeem(visitor.id) };
+    const { raw, id } = request;
+    const visitor = readVisitor(raw, id, tenant, config.timeout_ms, context.startedAt);
+    context.deadline = visitor.deadline;
     // One that is too large is told so when its body would be read.
-    if (bytes > context.maxBodyBytes) return;
-    model.gate.check(context.visitor);
-    tenant.enter();
-    context.isInWork = true;
-    context.reservation = budget.open(bytes);
+    if (visitor.bytes > context.maxBodyBytes) {
+      done();
+      return;
+    }
+    predictor.enter(model, visitor, (error, guest) => {
+      if (guest === undefined) {
+        done(error ?? undefined);
+        return;
+      }
+      if (context.isClosed) {
+        guest.leave();
+        done(new ClientGoneError('the client closed the connection'));
+        return;
+      }
+      context.guest = guest;
+      context.leave = () => {
+        guest.leave();
+      };
+      try {
+        context.reservation = budget.open(visitor.bytes);
+      } catch (full) {
+        done(full as Error);
+        return;
+      }
+      done();
+    });
   }
 
   async function predict(request: FastifyRequest, reply: FastifyReply): Promise<string> {
     const { context } = request;
-    const { model, form, visitor, stagesMs } = context;
-    if (model === undefined || form === undefined || visitor === undefined) {
+    const { guest, form, deadline, stagesMs } = context;
+    if (guest === undefined || form === undefined || deadline === undefined) {
       throw new Error('the headers were not read');
     }
     const { image, threshold } = readPredictInput(
@@ -67,25 +82,21 @@ export function predictRoutes(app: FastifyInstance, dependencies: PredictDepende
 
     const received = performance.now();
     stagesMs.receive = received - context.startedAt;
-    context.predictedMs = model.gate.predictMs(visitor);
-    const { deadline, isBackground } = visitor;
     using watch = watchRequest(context, deadline);
-    let admitted = received;
-    const answer = await model.predict(
-      { image, info, threshold, deadline, isBackground, cancellation: watch.cancellation },
-      { ...visitor, bytes: image.reduce((sum, piece) => sum + piece.length, 0) },
-      () => {
-        admitted = performance.now();
-        stagesMs.admit = admitted - received;
-      },
-    );
+    const { cancellation } = watch;
+    const onAdmitted = (ms: number): void => {
+      stagesMs.admit = ms;
+    };
+    const answer = await guest.predict({ image, info, threshold, cancellation, onAdmitted });
     if (form.kind === 'json') for (const piece of image) giveBackImageBuffer(piece);
+    context.predictedMs = answer.predictedMs;
+    const admitted = received + (stagesMs.admit ?? 0);
     const answered = performance.now();
     const { decodeMs, inferMs, postMs } = answer.timings;
     // Whatever was neither computing nor admission was waiting: in the engine, or for one.
     const queueMs = Math.max(0, answered - admitted - decodeMs - inferMs - postMs);
     Object.assign(stagesMs, { decode: decodeMs, queue: queueMs, infer: inferMs, post: postMs });
-    context.batchSize = answer.batch.size;
+    context.batchSize = answer.batchSize;
     void reply.type('application/json; charset=utf-8');
     const body: PredictResponse = {
       detections: answer.detections,
@@ -96,9 +107,8 @@ export function predictRoutes(app: FastifyInstance, dependencies: PredictDepende
   }
 
   const options = {
-    onRequest: (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
-      admitHeaders(request);
-      done();
+    onRequest: (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void) => {
+      admitHeaders(request, done);
     },
     handler: predict,
   };

@@ -1,0 +1,54 @@
+import type { Duplex } from 'node:stream';
+import { encodeFrameHead, FRAME, FrameReader } from '../engine/wire.js';
+
+interface ChannelHost<In> {
+  onMessage(message: In): void;
+  /** The last moment to say something with the others. */
+  onFlush?(): void;
+  onClose(): void;
+}
+
+/**
+ * Messages over a socket, all that come up in one turn of the event loop in one write: under load
+ * that is a system call and a wake-up for many of them.
+ */
+export class Channel<In, Out> {
+  readonly #socket: Duplex;
+  readonly #host: ChannelHost<In>;
+  #outbox: Out[] = [];
+
+  constructor(socket: Duplex, host: ChannelHost<In>) {
+    this.#socket = socket;
+    this.#host = host;
+    const reader = new FrameReader(({ meta }) => {
+      for (const message of meta as In[]) host.onMessage(message);
+    });
+    socket.on('data', (chunk: Buffer) => {
+      reader.push(chunk);
+    });
+    // Whoever is gone is noticed below.
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      host.onClose();
+    });
+  }
+
+  send(message: Out): void {
+    if (this.#outbox.push(message) > 1) return;
+    setImmediate(() => {
+      this.flush();
+    });
+  }
+
+  flush(): void {
+    this.#host.onFlush?.();
+    if (this.#outbox.length === 0) return;
+    const messages = this.#outbox;
+    this.#outbox = [];
+    if (this.#socket.writable) this.#socket.write(encodeFrameHead(FRAME.messages, messages));
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+}

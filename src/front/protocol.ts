@@ -1,0 +1,113 @@
+/**
+ * What a front and the server process say to each other. Requests are told apart by a number that
+ * the front chooses. Lists, not objects: there are several of these for every request.
+ */
+import type { RefusalCode } from '../admission/gate.js';
+import type { Config } from '../config/schema.js';
+import type { ErrorCode } from '../errors.js';
+import type { Detection } from '../heads/detection.js';
+import type { ImageInfo } from '../image/info.js';
+import type { MetricValues } from '../telemetry/metrics.js';
+
+/** What a front is told at its start. */
+export interface Welcome {
+  readonly config: Config;
+  readonly models: readonly string[];
+  readonly defaultModel: string;
+  readonly port: number;
+  readonly maxConnections: number;
+  /** Where it listens for engines. */
+  readonly intakePath: string;
+  /** What engines must show. */
+  readonly token: string;
+  /** Where the server process answers everything that is no predict request. */
+  readonly innerPath: string;
+  /** Removed by whoever is left. */
+  readonly folder: string;
+}
+
+/** What the gate must know: model, tenant, id, background, bytes, time left. */
+type Question = readonly [
+  seq: number,
+  model: number,
+  tenant: number,
+  id: string,
+  isBackground: boolean,
+  bytes: number,
+  timeLeftMs: number,
+];
+
+export type ToServer =
+  | readonly ['listening', address: string, port: number]
+  | readonly ['cannot', error: ListenError]
+  | readonly ['enter', ...Question]
+  | readonly ['assess', ...Question]
+  | readonly ['predict', seq: number, info: ImageInfo, threshold: number, bytes: number]
+  /** Its deadline has passed. */
+  | readonly ['cancel', seq: number]
+  /** It is over. Without an answer, its client has left. */
+  | readonly ['leave', seq: number]
+  | readonly ['hashed', seq: number, hash: string]
+  /** An image that is gone was to be sent. */
+  | readonly ['unsent', seq: number, engine: number, id: number]
+  /** An engine has closed its connection. */
+  | readonly ['broken', engine: number]
+  /** What this front holds of the budget. */
+  | readonly ['bytes', bytes: number]
+  | readonly ['metrics', question: number, values: MetricValues]
+  | readonly ['drained', cutOff: number];
+
+export type ToFront =
+  | readonly ['welcome', Welcome]
+  | readonly ['entered', seq: number]
+  | readonly [
+      'refused',
+      seq: number,
+      code: ErrorCode,
+      detail: string,
+      retryAfterSeconds: number | null,
+    ]
+  | readonly [
+      'assessed',
+      seq: number,
+      code?: RefusalCode,
+      detail?: string,
+      retryAfterSeconds?: number,
+    ]
+  /** Give this image to that engine. */
+  | readonly ['send', seq: number, engine: number, id: number, rank: number]
+  | readonly [
+      'answer',
+      seq: number,
+      detections: readonly Detection[],
+      decodeMs: number,
+      inferMs: number,
+      postMs: number,
+      batchSize: number,
+      predictedMs: number,
+      admitMs: number,
+    ]
+  | readonly [
+      'failed',
+      seq: number,
+      code: ErrorCode,
+      detail: string,
+      retryAfterSeconds: number | null,
+      admitMs: number | null,
+    ]
+  /** Nobody needs the image any more. Answers say so as well. */
+  | readonly ['release', seq: number]
+  | readonly ['hash', seq: number]
+  | readonly ['crowded', model: number, isCrowded: boolean]
+  | readonly ['gone', engine: number]
+  /** What all others hold of the budget. */
+  | readonly ['bytes', bytes: number]
+  | readonly ['collect', question: number]
+  | readonly ['drain', acceptMs: number, graceMs: number];
+
+export interface ListenError {
+  readonly message: string;
+  readonly code?: string;
+  readonly port?: number;
+  readonly address?: string;
+}
