@@ -1,13 +1,19 @@
-import type { AddressInfo } from 'node:net';
+import { isIPv6 } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { ByteBudget } from './admission/byte-budget.js';
 import { tenantsByKey } from './admission/tenants.js';
 import type { Config } from './config/schema.js';
+import { Intakes } from './engine/intakes.js';
+import { frontCount } from './front/front-count.js';
+import { FrontEntrance } from './front/front-entrance.js';
+import { hasGpuFile } from './front/gpu-files.js';
 import { createApp, type Role } from './http/app.js';
+import { type Address, OwnEntrance } from './http/entrance.js';
 import { Lifecycle } from './http/lifecycle.js';
 import { Jobs } from './jobs/jobs.js';
 import { openStore } from './jobs/open-store.js';
 import { ModelRegistry } from './models/registry.js';
+import { thisMachine } from './planning/machine.js';
 import { EventLoopMonitor } from './telemetry/event-loop.js';
 import type { Log } from './telemetry/log.js';
 import { Metrics } from './telemetry/metrics.js';
@@ -39,7 +45,10 @@ export async function startServer(
   const lifecycle = new Lifecycle();
   const eventLoop = new EventLoopMonitor();
   const tenants = tenantsByKey(config);
-  const models = new ModelRegistry(config, { log, metrics });
+  const budget = new ByteBudget(config.max_inflight_bytes);
+  const fronts = role === 'server' ? frontCount(config, thisMachine().cores, hasGpuFile()) : 1;
+  const intakes = fronts > 1 ? new Intakes() : undefined;
+  const models = new ModelRegistry(config, { log, metrics }, intakes);
   const store = await openStore(config, log);
   const jobs =
     store === undefined ? undefined : new Jobs(store, config, tenants.values(), { log, metrics });
@@ -51,19 +60,26 @@ export async function startServer(
     lifecycle,
     eventLoop,
     tenants,
-    budget: new ByteBudget(config.max_inflight_bytes),
+    budget,
     jobs,
     role,
+    isInner: intakes !== undefined,
   });
+  const entrance =
+    intakes === undefined
+      ? new OwnEntrance(app, lifecycle, config)
+      : new FrontEntrance(app, { config, log, models, tenants, intakes, budget }, fronts);
+  metrics.onGather(() => entrance.collect());
 
   const stop = async (): Promise<void> => {
     models.stop();
     eventLoop.stop();
-    await app.close();
+    await entrance.close();
     await jobs?.close();
   };
+  let address: Address;
   try {
-    await app.listen({ host: config.host, port: config.port });
+    address = await entrance.open();
     await models.start();
     jobs?.start(models);
   } catch (error) {
@@ -72,7 +88,7 @@ export async function startServer(
   }
 
   return {
-    url: urlOf(app.server.address() as AddressInfo),
+    url: urlOf(address),
     role,
     needsKey: config.api_keys.length + config.tenants.length > 0,
     app,
@@ -80,17 +96,14 @@ export async function startServer(
     jobs,
     async drain() {
       lifecycle.startDraining();
-      const [cutOff] = await Promise.all([
-        lifecycle.drain(app.server, config.drain_delay_ms, config.grace_ms),
-        jobs?.stopWork(config.grace_ms),
-      ]);
+      const [cutOff] = await Promise.all([entrance.drain(), jobs?.stopWork(config.grace_ms)]);
       await stop();
       return cutOff;
     },
   };
 }
 
-function urlOf({ address, family, port }: AddressInfo): string {
-  const host = family === 'IPv6' ? `[${address}]` : address;
+function urlOf({ address, port }: Address): string {
+  const host = isIPv6(address) ? `[${address}]` : address;
   return `http://${host}:${String(port)}`;
 }

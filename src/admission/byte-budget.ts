@@ -17,6 +17,8 @@ export class ByteBudget {
   #usedBytes = 0;
   /** What other processes of this server hold; it counts as if it were here. */
   othersBytes = 0;
+  /** What this process holds has changed. */
+  onChange: (() => void) | undefined;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -42,10 +44,13 @@ export class ByteBudget {
         this.#check(bytes);
         held += bytes;
         this.#usedBytes += bytes;
+        this.onChange?.();
       },
       release: () => {
-        if (isOpen) this.#usedBytes -= held;
+        if (!isOpen) return;
         isOpen = false;
+        this.#usedBytes -= held;
+        this.onChange?.();
       },
     };
   }

@@ -1,10 +1,10 @@
 import type { Duplex } from 'node:stream';
 import { encodeFrameHead, FRAME, FrameReader } from '../engine/wire.js';
 
-interface ChannelHost<In> {
+interface ChannelHost<In, Out> {
   onMessage(message: In): void;
-  /** The last moment to say something with the others. */
-  onFlush?(): void;
+  /** What the other side should know before it reads the rest. */
+  news(): Out[];
   onClose(): void;
 }
 
@@ -14,10 +14,10 @@ interface ChannelHost<In> {
  */
 export class Channel<In, Out> {
   readonly #socket: Duplex;
-  readonly #host: ChannelHost<In>;
+  readonly #host: ChannelHost<In, Out>;
   #outbox: Out[] = [];
 
-  constructor(socket: Duplex, host: ChannelHost<In>) {
+  constructor(socket: Duplex, host: ChannelHost<In, Out>) {
     this.#socket = socket;
     this.#host = host;
     const reader = new FrameReader(({ meta }) => {
@@ -41,10 +41,9 @@ export class Channel<In, Out> {
   }
 
   flush(): void {
-    this.#host.onFlush?.();
-    if (this.#outbox.length === 0) return;
-    const messages = this.#outbox;
+    const messages = [...this.#host.news(), ...this.#outbox];
     this.#outbox = [];
+    if (messages.length === 0) return;
     if (this.#socket.writable) this.#socket.write(encodeFrameHead(FRAME.messages, messages));
   }
 

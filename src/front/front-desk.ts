@@ -39,14 +39,16 @@ export class FrontDesk {
     this.#crowded = host.models.map(() => false);
   }
 
-  /** The front knows at which models it need not ask before it begins. */
-  tellCrowded(): void {
+  /** At which models somebody would have to wait, where that has changed. */
+  crowdNews(): ToFront[] {
+    const news: ToFront[] = [];
     for (const [index, { gate }] of this.#host.models.entries()) {
       const { isCrowded } = gate;
       if (this.#crowded[index] === isCrowded) continue;
       this.#crowded[index] = isCrowded;
-      this.#host.send(['crowded', index, isCrowded]);
+      news.push(['crowded', index, isCrowded]);
     }
+    return news;
   }
 
   assess(question: Question): void {

@@ -5,7 +5,7 @@ import { onceClosed } from '../http/on-close.js';
 import { PROBLEM_TYPE } from '../http/problems.js';
 
 /** They are about one connection, and there are two. */
-const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding']);
+const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'proxy-connection']);
 
 /** Passes requests on to the server process as they come, and its answers back. */
 export class Proxy {
@@ -36,7 +36,7 @@ export class Proxy {
       response.writeContinue();
     });
     upstream.on('response', (answer) => {
-      const headers = endToEnd(answer.rawHeaders);
+      const headers = endToEnd(answer.rawHeaders, 'transfer-encoding');
       if (this.#lifecycle.isDraining) headers.push('Connection', 'close');
       response.writeHead(answer.statusCode ?? 500, headers);
       // Events are few and far between; whoever waits must see that they will come.
@@ -52,6 +52,7 @@ export class Proxy {
 
   /** The server process does not answer, so this one is about to end as well. */
   #refuse(response: ServerResponse): void {
+    if (response.writableEnded || response.destroyed) return;
     if (response.headersSent) {
       response.destroy();
       return;
@@ -66,12 +67,16 @@ export class Proxy {
   }
 }
 
-/** Names and values in turn, as they came. */
-function endToEnd(rawHeaders: readonly string[]): string[] {
+/**
+ * Names and values in turn, as they came. A request keeps its transfer encoding, without which a
+ * body of unknown length would look like more requests.
+ */
+function endToEnd(rawHeaders: readonly string[], omitted = ''): string[] {
   const kept: string[] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const [name = '', value = ''] = rawHeaders.slice(at, at + 2);
-    if (!HOP_BY_HOP.has(name.toLowerCase())) kept.push(name, value);
+    const key = name.toLowerCase();
+    if (key !== omitted && !HOP_BY_HOP.has(key)) kept.push(name, value);
   }
   return kept;
 }

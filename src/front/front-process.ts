@@ -1,0 +1,170 @@
+import cluster, { type Worker } from 'node:cluster';
+import type { Duplex } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import type { MetricValues } from '../telemetry/metrics.js';
+import { Channel } from './channel.js';
+import { type DeskHost, FrontDesk } from './front-desk.js';
+import type { ListenError, ToFront, ToServer, Welcome } from './protocol.js';
+
+export interface FrontEvents {
+  onListening(address: string, port: number): void;
+  onCannot(error: ListenError): void;
+  onBroken(engine: number): void;
+  /** What it holds of the budget has changed. */
+  onBytes(): void;
+  /** What all others hold. */
+  othersBytes(front: FrontProcess): number;
+  /** The last event, whatever ended the process. */
+  onEnd(reason: string): void;
+}
+
+/** How long a front may take to tell its metrics before they are shown without it. */
+const COLLECT_MS = 2000;
+/** What others may hold more or less before a front is told that has nothing else to be told. */
+const UNTOLD_BYTES = 2 ** 20;
+
+/** One front from start to end, as the server process sees it. */
+export class FrontProcess {
+  readonly #worker: Worker;
+  readonly #channel: Channel<ToServer, ToFront>;
+  readonly #desk: FrontDesk;
+  readonly #events: FrontEvents;
+  readonly #collecting = new Map<number, (values: MetricValues | undefined) => void>();
+  #nextQuestion = 1;
+  #onDrained: ((cutOff: number) => void) | undefined;
+  #toldBytes = 0;
+  readonly startedAt = performance.now();
+  /** What it holds of the budget. */
+  bytes = 0;
+
+  constructor(welcome: Welcome, host: Omit<DeskHost, 'send'>, events: FrontEvents) {
+    this.#events = events;
+    // Built code in either case: children cannot be started from TypeScript.
+    const exec = fileURLToPath(new URL('../../dist/front/main.js', import.meta.url));
+    cluster.setupPrimary({
+      exec,
+      args: [],
+      execArgv: ['--enable-source-maps'],
+      // The fourth is a socket pair: there is no path to guess, and either side sees it close.
+      stdio: ['ignore', 'inherit', 'inherit', 'pipe', 'ipc'],
+    });
+    cluster.schedulingPolicy = cluster.SCHED_RR;
+    this.#worker = cluster.fork();
+    this.#desk = new FrontDesk({
+      ...host,
+      send: (message) => {
+        this.send(message);
+      },
+    });
+    this.#channel = new Channel<ToServer, ToFront>(this.#worker.process.stdio[3] as Duplex, {
+      onMessage: (message) => {
+        this.#handle(message);
+      },
+      news: () => [...this.#desk.crowdNews(), ...this.#bytesNews()],
+      onClose: () => undefined,
+    });
+    this.#worker.on('error', () => undefined);
+    this.#worker.once('exit', (code, signal) => {
+      this.#end(`it ended with ${signal === '' ? `code ${String(code)}` : signal}`);
+    });
+    this.send(['welcome', welcome]);
+  }
+
+  send(message: ToFront): void {
+    this.#channel.send(message);
+  }
+
+  /** What others hold has changed. */
+  tellBytes(): void {
+    const change = Math.abs(this.#events.othersBytes(this) - this.#toldBytes);
+    if (change > UNTOLD_BYTES) this.#channel.flush();
+  }
+
+  /** `undefined` when it does not answer. */
+  collect(): Promise<MetricValues | undefined> {
+    const question = this.#nextQuestion++;
+    return new Promise((resolve) => {
+      const done = (values: MetricValues | undefined): void => {
+        clearTimeout(timer);
+        this.#collecting.delete(question);
+        resolve(values);
+      };
+      const timer = setTimeout(done, COLLECT_MS, undefined);
+      this.#collecting.set(question, done);
+      this.send(['collect', question]);
+    });
+  }
+
+  /** Resolves with the number of requests that were cut off. */
+  drain(acceptMs: number, graceMs: number): Promise<number> {
+    return new Promise((resolve) => {
+      this.#onDrained = resolve;
+      this.send(['drain', acceptMs, graceMs]);
+    });
+  }
+
+  /** It ends as soon as it sees that. */
+  stop(): void {
+    this.#channel.close();
+  }
+
+  #end(reason: string): void {
+    this.#desk.close();
+    for (const done of [...this.#collecting.values()]) done(undefined);
+    this.#onDrained?.(0);
+    this.bytes = 0;
+    this.#events.onEnd(reason);
+  }
+
+  #bytesNews(): ToFront[] {
+    const bytes = this.#events.othersBytes(this);
+    if (bytes === this.#toldBytes) return [];
+    this.#toldBytes = bytes;
+    return [['bytes', bytes]];
+  }
+
+  #handle(message: ToServer): void {
+    switch (message[0]) {
+      case 'listening':
+        this.#events.onListening(message[1], message[2]);
+        break;
+      case 'cannot':
+        this.#events.onCannot(message[1]);
+        break;
+      case 'enter':
+        this.#desk.enter(message);
+        break;
+      case 'assess':
+        this.#desk.assess(message);
+        break;
+      case 'predict':
+        this.#desk.predict(message);
+        break;
+      case 'cancel':
+        this.#desk.cancel(message);
+        break;
+      case 'leave':
+        this.#desk.leave(message[1]);
+        break;
+      case 'hashed':
+        this.#desk.hashed(message);
+        break;
+      case 'unsent':
+        this.#desk.unsent(message);
+        break;
+      case 'broken':
+        this.#events.onBroken(message[1]);
+        break;
+      case 'bytes':
+        this.bytes = message[1];
+        this.#events.onBytes();
+        break;
+      case 'metrics':
+        this.#collecting.get(message[1])?.(message[2]);
+        break;
+      case 'drained':
+        this.#onDrained?.(message[1]);
+        break;
+    }
+  }
+}

@@ -1,0 +1,165 @@
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
+import { ByteBudget } from '../admission/byte-budget.js';
+import { tenantsByKey } from '../admission/tenants.js';
+import { Lifecycle } from '../http/lifecycle.js';
+import { EventLoopMonitor } from '../telemetry/event-loop.js';
+import { createLog } from '../telemetry/log.js';
+import { Metrics } from '../telemetry/metrics.js';
+import { Channel } from './channel.js';
+import { createFrontApp } from './front-app.js';
+import { IntakeServer } from './intake-server.js';
+import { removeFolder } from './private-folder.js';
+import type { ToFront, ToServer, Welcome } from './protocol.js';
+import { Proxy } from './proxy.js';
+import { RemotePredictor } from './remote-predictor.js';
+
+/** How long the server process need not know what is held here. */
+const TELL_BYTES_MS = 20;
+
+interface Parts {
+  readonly app: FastifyInstance;
+  readonly predictor: RemotePredictor;
+  readonly intakes: IntakeServer;
+  readonly metrics: Metrics;
+  readonly budget: ByteBudget;
+  readonly lifecycle: Lifecycle;
+}
+
+/** A process that receives requests. It ends when the server process does. */
+export class Front {
+  readonly #channel: Channel<ToFront, ToServer>;
+  #parts: Parts | undefined;
+  #welcome: Welcome | undefined;
+  #toldBytes = 0;
+  #newsTimer: NodeJS.Timeout | undefined;
+
+  constructor(socket: Duplex) {
+    this.#channel = new Channel<ToFront, ToServer>(socket, {
+      onMessage: (message) => {
+        this.#handle(message);
+      },
+      news: () => this.#news(),
+      onClose: () => {
+        this.#end();
+      },
+    });
+  }
+
+  /** The server process has ended, in whatever way; nothing can be answered any more. */
+  #end(): void {
+    if (this.#welcome !== undefined) removeFolder(this.#welcome.folder);
+    process.exit(0);
+  }
+
+  #news(): ToServer[] {
+    clearTimeout(this.#newsTimer);
+    this.#newsTimer = undefined;
+    const bytes = this.#parts?.budget.ownBytes ?? 0;
+    if (bytes === this.#toldBytes) return [];
+    this.#toldBytes = bytes;
+    return [['bytes', bytes]];
+  }
+
+  async #start(welcome: Welcome): Promise<void> {
+    this.#welcome = welcome;
+    const { config, token, innerPath, maxConnections, port } = welcome;
+    const send = (message: ToServer): void => {
+      this.#channel.send(message);
+    };
+    const [log, metrics, lifecycle] = [createLog(config), new Metrics(), new Lifecycle()];
+    const eventLoop = new EventLoopMonitor();
+    const tenants = tenantsByKey(config);
+    const budget = new ByteBudget(config.max_inflight_bytes);
+    const intakes = new IntakeServer(token, (engine) => {
+      send(['broken', engine]);
+    });
+    const order = [...tenants.values()];
+    const predictor = new RemotePredictor({ ...welcome, tenants: order, intakes, send });
+    const proxy = new Proxy(innerPath, lifecycle);
+    metrics.onCollect(() => {
+      metrics.observeProcess(eventLoop);
+    });
+    const shared = { config, log, metrics, lifecycle, tenants, predictor, budget };
+    const app = await createFrontApp({ ...shared, proxy, maxConnections });
+    this.#parts = { app, predictor, intakes, metrics, budget, lifecycle };
+    budget.onChange = () => {
+      this.#newsTimer ??= setTimeout(() => {
+        this.#channel.flush();
+      }, TELL_BYTES_MS);
+    };
+
+    try {
+      await intakes.listen(welcome.intakePath);
+      await app.listen({ host: config.host, port });
+    } catch (error) {
+      const { message, code } = error as NodeJS.ErrnoException;
+      const known = { port, address: config.host };
+      send(['cannot', { message, ...known, ...(code !== undefined && { code }) }]);
+      return;
+    }
+    const { address, port: listeningOn } = app.server.address() as AddressInfo;
+    send(['listening', address, listeningOn]);
+  }
+
+  async #drain({ app, lifecycle }: Parts, acceptMs: number, graceMs: number): Promise<void> {
+    lifecycle.startDraining();
+    const cutOff = await lifecycle.drain(app.server, acceptMs, graceMs);
+    await app.close();
+    this.#channel.send(['drained', cutOff]);
+  }
+
+  async #collect({ metrics }: Parts, question: number): Promise<void> {
+    this.#channel.send(['metrics', question, await metrics.read()]);
+  }
+
+  #handle(message: ToFront): void {
+    if (message[0] === 'welcome') {
+      void this.#start(message[1]);
+      return;
+    }
+    const parts = this.#parts;
+    if (parts === undefined) return;
+    const { predictor, intakes, budget } = parts;
+    switch (message[0]) {
+      case 'entered':
+        predictor.entered(message);
+        break;
+      case 'refused':
+        predictor.refused(message);
+        break;
+      case 'assessed':
+        predictor.assessed(message);
+        break;
+      case 'send':
+        predictor.send(message);
+        break;
+      case 'answer':
+      case 'failed':
+        predictor.settled(message);
+        break;
+      case 'release':
+        predictor.release(message);
+        break;
+      case 'hash':
+        predictor.hash(message);
+        break;
+      case 'crowded':
+        predictor.setCrowded(message);
+        break;
+      case 'gone':
+        intakes.forget(message[1]);
+        break;
+      case 'bytes':
+        budget.othersBytes = message[1];
+        break;
+      case 'collect':
+        void this.#collect(parts, message[1]);
+        break;
+      case 'drain':
+        void this.#drain(parts, message[1], message[2]);
+        break;
+    }
+  }
+}

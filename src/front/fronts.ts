@@ -1,0 +1,184 @@
+import type { ByteBudget } from '../admission/byte-budget.js';
+import type { Tenant } from '../admission/tenant.js';
+import { anonymousTenant } from '../admission/tenants.js';
+import type { Config } from '../config/schema.js';
+import type { Intakes } from '../engine/intakes.js';
+import { afterCrash, NO_CRASHES, type RestartState } from '../engine/restart-policy.js';
+import type { ModelRegistry } from '../models/registry.js';
+import type { Log } from '../telemetry/log.js';
+import type { MetricValues } from '../telemetry/metrics.js';
+import { FrontProcess } from './front-process.js';
+import type { PrivateFolder } from './private-folder.js';
+import type { ListenError } from './protocol.js';
+
+export interface FrontsHost {
+  readonly config: Config;
+  readonly log: Log;
+  readonly models: ModelRegistry;
+  readonly tenants: ReadonlyMap<string, Tenant>;
+  readonly intakes: Intakes;
+  readonly budget: ByteBudget;
+  readonly folder: PrivateFolder;
+  /** Where this process answers what fronts pass on. */
+  readonly innerPath: string;
+}
+
+interface Slot {
+  readonly index: number;
+  front: FrontProcess | undefined;
+  isListening: boolean;
+  generation: number;
+  restart: RestartState;
+}
+
+/** The processes that receive requests, on one port. One that ends is replaced. */
+export class Fronts {
+  readonly #host: FrontsHost;
+  readonly #slots: readonly Slot[];
+  readonly #tenants: readonly Tenant[];
+  readonly #timers = new Set<NodeJS.Timeout>();
+  /** What they are told to listen on: the same for all, since that is how they find each other. */
+  #port: number;
+  #address: { address: string; port: number } | undefined;
+  #isEnding = false;
+  #settleStart: { resolve(): void; reject(error: Error): void } | undefined;
+  #onEmpty: (() => void) | undefined;
+
+  constructor(host: FrontsHost, count: number) {
+    this.#host = host;
+    this.#port = host.config.port;
+    this.#slots = Array.from({ length: count }, (_, index) => ({
+      index,
+      front: undefined,
+      isListening: false,
+      generation: 0,
+      restart: NO_CRASHES,
+    }));
+    const known = [...host.tenants.values()];
+    this.#tenants = known.length > 0 ? known : [anonymousTenant()];
+    host.intakes.onGone = (engine) => {
+      for (const { front } of this.#slots) front?.send(['gone', engine]);
+    };
+  }
+
+  /** Resolves when all of them listen. @throws when they cannot */
+  async start(): Promise<{ address: string; port: number }> {
+    await new Promise<void>((resolve, reject) => {
+      this.#settleStart = { resolve, reject };
+      for (const slot of this.#slots) this.#spawn(slot);
+    });
+    this.#settleStart = undefined;
+    if (this.#address === undefined) throw new Error('no front listens');
+    return this.#address;
+  }
+
+  /** The metrics of all that answer. */
+  async collect(): Promise<MetricValues[]> {
+    const all = await Promise.all(this.#slots.map(({ front }) => front?.collect()));
+    return all.filter((values) => values !== undefined);
+  }
+
+  /** Resolves with the number of requests that were cut off. */
+  async drain(): Promise<number> {
+    this.#isEnding = true;
+    const { drain_delay_ms, grace_ms } = this.#host.config;
+    const fronts = this.#slots.map(({ front }) => front?.drain(drain_delay_ms, grace_ms));
+    const cutOff = await Promise.all(fronts);
+    return cutOff.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+  }
+
+  /** Ends them all; resolves when they are gone. */
+  async stop(): Promise<void> {
+    this.#isEnding = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    if (this.#isEmpty) return;
+    await new Promise<void>((resolve) => {
+      this.#onEmpty = resolve;
+      for (const { front } of this.#slots) front?.stop();
+    });
+  }
+
+  get #isEmpty(): boolean {
+    return this.#slots.every(({ front }) => front === undefined);
+  }
+
+  #spawn(slot: Slot): void {
+    const { config, models, intakes, folder, innerPath, log } = this.#host;
+    slot.generation++;
+    const name = `front-${String(slot.index)}-${String(slot.generation)}`;
+    const intakePath = folder.socketPath(name);
+    const welcome = {
+      config,
+      models: models.all.map((model) => model.name),
+      defaultModel: models.default.name,
+      port: this.#port,
+      maxConnections: Math.ceil(config.max_connections / this.#slots.length),
+      intakePath,
+      token: intakes.token,
+      innerPath,
+      folder: folder.path,
+    };
+    slot.front = new FrontProcess(
+      welcome,
+      { models: models.all, tenants: this.#tenants, log },
+      {
+        onListening: (address, port) => {
+          slot.isListening = true;
+          this.#address ??= { address, port };
+          intakes.set(slot.index, intakePath);
+          if (this.#slots.every(({ isListening }) => isListening)) this.#settleStart?.resolve();
+        },
+        onCannot: (error) => {
+          this.#cannot(slot, error);
+        },
+        onBroken: (engine) => {
+          intakes.broken(engine);
+        },
+        onBytes: () => {
+          this.#countBytes();
+        },
+        othersBytes: (front) => this.#host.budget.usedBytes - front.bytes,
+        onEnd: (reason) => {
+          this.#handleEnd(slot, reason);
+        },
+      },
+    );
+  }
+
+  #countBytes(): void {
+    const held = this.#slots.reduce((sum, { front }) => sum + (front?.bytes ?? 0), 0);
+    this.#host.budget.othersBytes = held;
+    for (const { front } of this.#slots) front?.tellBytes();
+  }
+
+  #cannot({ front }: Slot, error: ListenError): void {
+    this.#settleStart?.reject(Object.assign(new Error(error.message), error));
+    // It tries again, as if it had ended by itself.
+    front?.stop();
+  }
+
+  #handleEnd(slot: Slot, reason: string): void {
+    const { log, intakes } = this.#host;
+    const ranForMs = slot.isListening ? performance.now() - (slot.front?.startedAt ?? 0) : 0;
+    slot.front = undefined;
+    slot.isListening = false;
+    this.#countBytes();
+    intakes.set(slot.index, undefined);
+    if (this.#isEmpty) this.#onEmpty?.();
+    if (this.#isEnding) return;
+    if (this.#settleStart !== undefined) {
+      this.#settleStart.reject(new Error(`a process for requests does not start: ${reason}`));
+      return;
+    }
+    // Without any, the port is free, and the one that was found must be asked for again.
+    if (this.#isEmpty && this.#address !== undefined) this.#port = this.#address.port;
+    const { state, delayMs } = afterCrash(slot.restart, ranForMs);
+    slot.restart = state;
+    log.error({ front: slot.index, reason, restart_in_ms: delayMs }, 'front ended, restarting it');
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#spawn(slot);
+    }, delayMs);
+    this.#timers.add(timer);
+  }
+}
