@@ -19,6 +19,7 @@ import { type Block, giveBack, SharedBlocks, viewOf } from './shared-blocks.js';
 
 /** One read takes what a socket holds; what is read is taken out at once, so one is enough. */
 const buffer = Buffer.allocUnsafeSlow(2 ** 20);
+const GONE = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
 let newBlocks: [number, SharedArrayBuffer][] = [];
 let items: (number | string)[] = [];
 const blocks = new SharedBlocks((block) => newBlocks.push([block.number, block.buffer]));
@@ -59,8 +60,11 @@ function takeFrom({ engine, token, path }: IntakeTask): void {
   });
   const hello: IntakeHello = { version: WIRE_VERSION, engine, token };
   socket.write(encodeFrameHead(FRAME.hello, hello));
-  // When the other side is gone, the server knows, and says where the next one is.
-  socket.on('error', () => undefined);
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    // When the other side is gone, the server knows, and says where the next one is. An engine
+    // that cannot connect for another reason would be waited for in vain.
+    if (!GONE.includes(error.code ?? '')) throw error;
+  });
   socket.on('close', () => {
     if (block !== undefined) giveBack(block.buffer);
     block = undefined;

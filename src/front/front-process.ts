@@ -33,6 +33,7 @@ export class FrontProcess {
   #nextQuestion = 1;
   #onDrained: ((cutOff: number) => void) | undefined;
   #toldBytes = 0;
+  #hasEnded = false;
   readonly startedAt = performance.now();
   /** What it holds of the budget. */
   bytes = 0;
@@ -109,6 +110,7 @@ export class FrontProcess {
   }
 
   #end(reason: string): void {
+    this.#hasEnded = true;
     this.#desk.close();
     for (const done of [...this.#collecting.values()]) done(undefined);
     this.#onDrained?.(0);
@@ -124,6 +126,8 @@ export class FrontProcess {
   }
 
   #handle(message: ToServer): void {
+    // What it said with its last breath nobody would ever take back.
+    if (this.#hasEnded) return;
     switch (message[0]) {
       case 'listening':
         this.#events.onListening(message[1], message[2]);

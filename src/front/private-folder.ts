@@ -4,7 +4,7 @@ import { basename, join } from 'node:path';
 
 /** A folder for sockets that only this user can enter. It is gone when this process is. */
 export class PrivateFolder {
-  readonly path = mkdtempSync(join(tmpdir(), 'shoal-'));
+  readonly path = mkdtempSync(join(tmpdir(), 'shoal-sockets-'));
   readonly #remove = (): void => {
     removeFolder(this.path);
   };

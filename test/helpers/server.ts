@@ -66,7 +66,12 @@ export class TestServer {
   }
 
   enginePids(): number[] {
-    return childrenOf(this.pid);
+    return childrenOf(this.pid).filter((pid) => commandOf(pid).includes('engine-process'));
+  }
+
+  /** The processes that receive requests, where those are others than the server process. */
+  frontPids(): number[] {
+    return childrenOf(this.pid).filter((pid) => commandOf(pid).includes('front/main'));
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -143,6 +148,15 @@ export async function runToEnd(
 export function childrenOf(pid: number): number[] {
   const tasks = `/proc/${String(pid)}/task/${String(pid)}/children`;
   return readFileSync(tasks, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+}
+
+/** Empty for a process that is gone. */
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${String(pid)}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 /** The size of the batch that a request rode in. */
