@@ -38,6 +38,7 @@ export const ERRORS = {
   worker_lost: { status: 500, title: 'Whoever ran the job disappeared too often' },
   engine_unavailable: { status: 503, title: 'The model cannot serve at the moment' },
   out_of_memory: { status: 503, title: 'There is not enough memory for this image' },
+  gpu_memory_high: { status: 503, title: 'The GPU has almost no memory left' },
   not_ready: { status: 503, title: 'The server is not ready' },
   store_unavailable: { status: 503, title: 'The job store cannot be reached' },
   deadline_exceeded: { status: 504, title: 'The deadline passed before there was an answer' },

@@ -31,7 +31,7 @@ export interface Visitor {
   readonly isExpected: boolean;
 }
 
-export type RefusalCode = 'queue_full' | 'too_late';
+export type RefusalCode = 'queue_full' | 'too_late' | 'gpu_memory_high';
 
 export interface Refusal {
   readonly code: RefusalCode;
@@ -67,6 +67,9 @@ export class Gate {
   readonly #inFlightOf = new Map<Tenant, number>();
   readonly #waitingBytes = { interactive: 0, background: 0 };
   #inFlight = { interactive: 0, background: 0 };
+  #closedFor: Refusal | undefined;
+  /** Called when it is closed or opened. */
+  onClosed: ((isClosed: boolean) => void) | undefined;
   /** Called when the first item comes after a time without any. */
   onBusy: (() => void) | undefined;
 
@@ -85,6 +88,20 @@ export class Gate {
   setLimits(limits: GateLimits): void {
     this.#limits = limits;
     this.#admitWaiting();
+  }
+
+  /**
+   * Nobody is taken any more, for a reason that is not in the queue; whoever was taken before goes
+   * on. Without a refusal it is open again.
+   */
+  close(refusal: Refusal | undefined): void {
+    const hasChanged = (refusal === undefined) === this.isClosed;
+    this.#closedFor = refusal;
+    if (hasChanged) this.onClosed?.(this.isClosed);
+  }
+
+  get isClosed(): boolean {
+    return this.#closedFor !== undefined;
   }
 
   get waiting(): number {
@@ -107,7 +124,7 @@ export class Gate {
 
   /** Whether somebody who comes now has to wait, or to be refused. */
   get isCrowded(): boolean {
-    return this.#interactive.size > 0 || !this.#mayEnter(false);
+    return this.isClosed || this.#interactive.size > 0 || !this.#mayEnter(false);
   }
 
   /** How long until the answer of a request that comes now. */
@@ -129,6 +146,7 @@ export class Gate {
 
   /** Why a request would be refused, and when there will be room for it; or `undefined`. */
   assess(visitor: Visitor): Refusal | undefined {
+    if (this.#closedFor !== undefined) return this.#closedFor;
     if (this.#hasRoom(visitor)) return undefined;
     const code = this.#isOverBounds(visitor) ? 'queue_full' : 'too_late';
     const finishMs = this.predictMs(visitor);

@@ -124,8 +124,9 @@ export function predictPathOf({
 
 function answer(response: ServerResponse, refusal: Refusal, id: string, startedAt: number): void {
   const { code, detail, retryAfterSeconds } = refusal;
-  const body = JSON.stringify(toProblem(code, detail, id));
-  response.writeHead(429, {
+  const problem = toProblem(code, detail, id);
+  const body = JSON.stringify(problem);
+  response.writeHead(problem.status, {
     'content-type': PROBLEM_TYPE,
     'content-length': Buffer.byteLength(body),
     'retry-after': String(retryAfterSeconds),

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../errors.js';
+import { type ErrorCode, ERRORS } from '../errors.js';
 import { type Log, logAt } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { RequestContext } from './context.js';
@@ -71,11 +71,13 @@ export class ReportQueue {
     for (const { refused, count } of this.#refused.values()) {
       const { route, model, tenant, code } = refused;
       const metrics = this.#metrics;
-      metrics.count('shoal_http_requests_total', { route, status: '429' }, count);
-      metrics.count('inference_requests_total', { model, outcome: 'rejected' }, count);
-      metrics.count('shoal_tenant_requests_total', { tenant, outcome: 'rejected' }, count);
+      const { status } = ERRORS[code];
+      const outcome = outcomeOf(status);
+      metrics.count('shoal_http_requests_total', { route, status: String(status) }, count);
+      metrics.count('inference_requests_total', { model, outcome }, count);
+      metrics.count('shoal_tenant_requests_total', { tenant, outcome }, count);
       metrics.count('shoal_rejections_total', { model, reason: code }, count);
-      this.#log.warn({ route, status: 429, model, tenant, code, count }, 'requests refused');
+      this.#log.warn({ route, status, model, tenant, code, count }, 'requests refused');
     }
     this.#refused.clear();
   }
@@ -139,7 +141,7 @@ function recordMetrics({ context, route, status, totalMs }: RequestReport, metri
   if (tenant !== undefined) {
     metrics.count('shoal_tenant_requests_total', { tenant: tenant.name, outcome });
   }
-  if (status === 429) {
+  if (status === 429 || errorCode === 'gpu_memory_high') {
     metrics.count('shoal_rejections_total', { ...labels, reason: errorCode ?? 'unknown' });
   }
   if (status !== 200) return;

@@ -55,7 +55,10 @@ export class IdleWork {
 
   #check(): void {
     for (const model of this.#models) this.#watchDrift(model);
-    const isQuiet = this.#models.every(({ gate }) => gate.inFlight + gate.waiting === 0);
+    // A closed gate means that there is no memory, and probes need some.
+    const isQuiet = this.#models.every(
+      ({ gate }) => gate.inFlight + gate.waiting === 0 && !gate.isClosed,
+    );
     this.#quiet = isQuiet ? this.#quiet + 1 : 0;
     if (this.#quiet < QUIET_CHECKS || this.#running !== undefined) return;
     const next = this.#models.find((model) => (this.#todo.get(model) ?? 'nothing') !== 'nothing');

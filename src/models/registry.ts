@@ -49,7 +49,7 @@ export class ModelRegistry {
 
   /** Whether anything can be served at all. */
   get canServe(): boolean {
-    return this.all.some((model) => model.engine.isReady);
+    return this.all.some(({ engine, gate }) => engine.isReady && !gate.isClosed);
   }
 
   /** `undefined` is the default model. */

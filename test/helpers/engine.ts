@@ -63,6 +63,8 @@ export class TestEngine {
 const BASE: Omit<EngineConfig, 'modelPath'> = {
   runtime: 'stub',
   device: { name: 'cpu', index: 0 },
+  cacheFolder: '',
+  countsNodes: false,
   head: 'ssd',
   labels: ['thing'],
   input: { width: 8, height: 8 },
