@@ -9,6 +9,8 @@ const STUCK_MS = 60_000;
 /** What the monitor must know about those who run jobs here. */
 export interface RunnerState {
   readonly model: { readonly name: string; readonly engine: { readonly isReady: boolean } };
+  /** It takes nothing, and not because something is wrong with it. */
+  readonly isHeld: boolean;
   readonly slots: number;
   readonly active: number;
   /** On `performance.now()`'s clock. */
@@ -25,6 +27,7 @@ export function isStuck(
   now: { readonly time: number; readonly clock: number },
 ): boolean {
   const { count, since } = waiting[runner.model.name] ?? { count: 0, since: now.time };
+  if (runner.isHeld) return false;
   const hasRoom = runner.active < runner.slots && runner.model.engine.isReady;
   const isWaiting = count > 0 && now.time - since > STUCK_MS;
   return hasRoom && isWaiting && now.clock - runner.movedAt > STUCK_MS;

@@ -7,7 +7,7 @@ import type { ServedModel } from '../models/served-model.js';
 import type { Telemetry } from '../telemetry/telemetry.js';
 import { failpoint } from './failpoint.js';
 import type { JobRecord } from './job.js';
-import type { Claim, Consumer, JobStore, Verdict } from './job-store.js';
+import type { Claim, JobConsumer, JobStore, Verdict } from './job-store.js';
 import { Semaphore } from './semaphore.js';
 import { conclude, type ImageOutcome, outcomeOf } from './verdict.js';
 
@@ -37,7 +37,7 @@ export class JobRunner {
   readonly slots: number;
   readonly #options: RunnerOptions;
   readonly #telemetry: Telemetry;
-  readonly #consumer: Consumer;
+  readonly #consumer: JobConsumer;
   /** Bounds the images in memory, whatever the jobs look like. */
   readonly #images: Semaphore;
   readonly #running = new Set<Cancellation>();
@@ -54,6 +54,15 @@ export class JobRunner {
       slots: this.slots,
       run: (claim) => this.#run(claim),
     });
+    // What nobody here can run stays in the queue, where others may find it.
+    this.#consumer.hold(model.gate.isClosed);
+    model.gate.onClosed = (isClosed) => {
+      this.#consumer.hold(isClosed);
+    };
+  }
+
+  get isHeld(): boolean {
+    return this.model.gate.isClosed;
   }
 
   get active(): number {
@@ -148,7 +157,7 @@ export class JobRunner {
         this.#check(cancellation);
         if (!(error instanceof ShoalError)) {
           this.#telemetry.log.error({ job: claim.job.id, err: error }, 'unexpected error');
-        } else if (error.status === 429) {
+        } else if (error.status === 429 || error.code === 'gpu_memory_high') {
           await new Promise((resolve) => setTimeout(resolve, REFUSED_MS));
           continue;
         }

@@ -106,6 +106,12 @@ export interface Consumer {
   close(): Promise<void>;
 }
 
+/** Runs jobs. */
+export interface JobConsumer extends Consumer {
+  /** Takes nothing more for as long as it is held; what is in work goes on. */
+  hold(isHeld: boolean): void;
+}
+
 export interface StoreStats {
   readonly jobs: Readonly<Record<JobState, number>>;
   /** Queued jobs that could run now, by model: how many, and since when the oldest could. */
@@ -151,7 +157,7 @@ export interface JobStore {
   /** How long a hint can be missed: not at all within a process, easily over a network. */
   readonly recheckMs: number;
 
-  consume(options: ConsumerOptions): Consumer;
+  consume(options: ConsumerOptions): JobConsumer;
   deliver(options: CourierOptions): Consumer;
 
   /** After the consumers have been closed. */

@@ -24,7 +24,7 @@ const ABSENCES: readonly ErrorCode[] = [
   'deadline_exceeded',
 ];
 
-/** What an error says about an image. 429 never gets here: whoever is refused waits. */
+/** What an error says about an image. Whoever is refused waits and never gets here. */
 export function outcomeOf(error: unknown): ImageOutcome {
   if (!(error instanceof ShoalError)) {
     const detail = 'Something went wrong; the log says more.';

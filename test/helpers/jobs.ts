@@ -4,6 +4,7 @@ import { type JobRecord, newJobId } from '../../src/jobs/job.js';
 import type {
   Claim,
   Consumer,
+  JobConsumer,
   JobStore,
   NewJob,
   StoreLimits,
@@ -89,7 +90,7 @@ export const DONE: Verdict = {
 export class ManualConsumer {
   readonly claims: Claim[] = [];
   readonly #verdicts: ((verdict: Verdict) => void)[] = [];
-  readonly consumer: Consumer;
+  readonly consumer: JobConsumer;
   /** The most that were in work at once. */
   peak = 0;
 

@@ -6,6 +6,7 @@ const MINUTE = 60_000;
 const now = { time: 10 * MINUTE, clock: 5 * MINUTE };
 const runner = (changes: Partial<RunnerState> = {}): RunnerState => ({
   model: { name: 'm', engine: { isReady: true } },
+  isHeld: false,
   slots: 4,
   active: 0,
   movedAt: 0,
@@ -24,6 +25,7 @@ describe('isStuck', () => {
     ['only others wait', runner(), { other: { count: 3, since: 0 } }],
     ['they have just come', runner(), { m: { count: 3, since: now.time - 1000 } }],
     ['something has just moved', runner({ movedAt: now.clock - 1000 }), waiting],
+    ['its model takes nothing', runner({ isHeld: true }), waiting],
     ['all slots are at work', runner({ active: 4 }), waiting],
     [
       'the engine is being replaced',

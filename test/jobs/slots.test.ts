@@ -46,6 +46,28 @@ describe('Slots', () => {
     );
   });
 
+  it('take nothing while they are held, whatever calls them', async () => {
+    let [stock, taken] = [5, 0];
+    const slots = new Slots<number>(1, {
+      take: () => Promise.resolve({ work: stock-- > 0 ? [1] : [], nextAt: undefined }),
+      run: () => {
+        taken++;
+        // What is in work goes on.
+        slots.hold(taken === 2);
+        return Promise.resolve();
+      },
+      onProblem: () => undefined,
+    });
+    for (let index = 0; index < 20; index++) {
+      slots.wake();
+      await settled();
+    }
+    expect([taken, slots.active]).toEqual([2, 0]);
+    slots.hold(false);
+    while (taken < 5) await settled();
+    await slots.close();
+  });
+
   it('come back by themselves when something will be ready, and after a problem', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
     const results: (() => Promise<{ work: number[]; nextAt: number | undefined }>)[] = [

@@ -191,6 +191,22 @@ export function describeStore(name: string, createHarness: () => Promise<StoreHa
         expect(await context.store.get(a.id)).toMatchObject({ state: 'queued', position: 0 });
       });
 
+      it('leaves jobs to others for as long as it is held', async () => {
+        const [first, second] = [newJob(), newJob()];
+        const held = new ManualConsumer(context.store);
+        held.consumer.hold(true);
+        await context.store.submit(first);
+        const other = new ManualConsumer(context.store);
+        await other.claimed(0);
+        await context.store.submit(second);
+        held.consumer.hold(false);
+        await held.claimed(0);
+        expect([held.ids, other.ids]).toEqual([[second.id], [first.id]]);
+        await held.settle(0);
+        await other.settle(0);
+        await Promise.all([held.consumer.close(), other.consumer.close()]);
+      });
+
       it('shows progress', async () => {
         const images = [Buffer.from('1'), Buffer.from('2'), Buffer.from('3')];
         const job = newJob({ images });

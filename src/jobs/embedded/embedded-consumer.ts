@@ -1,6 +1,6 @@
 import { Cancellation } from '../../cancellation.js';
 import { ShoalError } from '../../errors.js';
-import type { Claim, Consumer, ConsumerOptions, Verdict } from '../job-store.js';
+import type { Claim, ConsumerOptions, JobConsumer, Verdict } from '../job-store.js';
 import type { Hold, TakenJob } from './claims.js';
 import type { Change } from './job-table.js';
 import { Slots } from './slots.js';
@@ -12,7 +12,7 @@ const PROGRESS_MS = 200;
 const REWRITE_MS = 500;
 
 /** Runs the jobs of one model: takes them, keeps them, writes down what became of them. */
-export class EmbeddedConsumer implements Consumer {
+export class EmbeddedConsumer implements JobConsumer {
   readonly #link: () => ThreadLink;
   readonly #options: ConsumerOptions;
   readonly #slots: Slots<TakenJob>;
@@ -60,6 +60,10 @@ export class EmbeddedConsumer implements Consumer {
 
   wake(): void {
     this.#slots.wake();
+  }
+
+  hold(isHeld: boolean): void {
+    this.#slots.hold(isHeld);
   }
 
   async close(): Promise<void> {

@@ -8,6 +8,7 @@ import type {
   ConsumerOptions,
   CourierOptions,
   Delivery,
+  JobConsumer,
   JobPage,
   JobQuery,
   JobStore,
@@ -103,7 +104,7 @@ export class EmbeddedStore implements JobStore {
     this.#listeners.push(listener);
   }
 
-  consume(options: ConsumerOptions): Consumer {
+  consume(options: ConsumerOptions): JobConsumer {
     const { leaseMs } = this.#options.limits;
     const consumer = new EmbeddedConsumer(() => this.#link, options, leaseMs, this.#complain);
     this.#consumers.add(consumer);

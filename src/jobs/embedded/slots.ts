@@ -1,4 +1,4 @@
-import type { Consumer } from '../job-store.js';
+import type { JobConsumer } from '../job-store.js';
 
 /** Where work comes from, and when there will be more. */
 export interface Supply<Work> {
@@ -14,11 +14,12 @@ export interface Supply<Work> {
 const PAUSE_MS = 500;
 
 /** Keeps a number of slots filled: takes when one is free, sleeps when there is nothing. */
-export class Slots<Work> implements Consumer {
+export class Slots<Work> implements JobConsumer {
   readonly #slots: number;
   readonly #supply: Supply<Work>;
   readonly #running = new Set<Promise<void>>();
   #isClosed = false;
+  #isHeld = false;
   #isTaking: Promise<void> | undefined;
   /** Somebody called while it was taking, so what it found may be old. */
   #isStale = false;
@@ -38,11 +39,18 @@ export class Slots<Work> implements Consumer {
   /** There may be something to take. */
   wake(): void {
     this.#isStale = true;
-    if (this.#isTaking !== undefined || this.#isClosed) return;
+    if (this.#isTaking !== undefined || this.#isClosed || this.#isHeld) return;
     this.#isTaking = this.#fill().finally(() => {
       this.#isTaking = undefined;
       if (this.#isStale && this.#running.size < this.#slots) this.wake();
     });
+  }
+
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    if (isHeld) return;
+    this.movedAt = performance.now();
+    this.wake();
   }
 
   async close(): Promise<void> {

@@ -93,6 +93,10 @@ export class TicketWorker {
     await this.#worker.pause(true);
   }
 
+  async resume(): Promise<void> {
+    await this.#worker.resume();
+  }
+
   /** Waits for what is in work, unless it is forced. */
   async close(isForced: boolean): Promise<void> {
     await this.#worker.close(isForced);

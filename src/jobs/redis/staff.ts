@@ -1,5 +1,11 @@
 import type { Log } from '../../telemetry/log.js';
-import type { Consumer, ConsumerOptions, CourierOptions, StoreLimits } from '../job-store.js';
+import type {
+  Consumer,
+  ConsumerOptions,
+  CourierOptions,
+  JobConsumer,
+  StoreLimits,
+} from '../job-store.js';
 import { type Outcome, TicketWorker } from './bull.js';
 import { Claims } from './claims.js';
 import { Courier } from './courier.js';
@@ -43,7 +49,7 @@ export class Staff {
     for (const claims of this.#claims) claims.hint(id);
   }
 
-  consume(options: ConsumerOptions): Consumer {
+  consume(options: ConsumerOptions): JobConsumer {
     const { model, slots } = options;
     const { work, images, tickets, limits, prefix } = this.#options;
     const claims = new Claims({
@@ -110,7 +116,7 @@ export class Staff {
   }
 
   /** Keeps the consumer in mind until it has been closed. */
-  #register(consumer: TicketConsumer, whenClosed: () => void): Consumer {
+  #register(consumer: TicketConsumer, whenClosed: () => void): JobConsumer {
     this.#consumers.add(consumer);
     return {
       get active() {
@@ -118,6 +124,9 @@ export class Staff {
       },
       get movedAt() {
         return consumer.movedAt;
+      },
+      hold: (isHeld) => {
+        consumer.hold(isHeld);
       },
       close: async () => {
         await consumer.close();

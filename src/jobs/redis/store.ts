@@ -4,6 +4,7 @@ import type {
   Consumer,
   ConsumerOptions,
   CourierOptions,
+  JobConsumer,
   JobPage,
   JobQuery,
   JobStore,
@@ -122,7 +123,7 @@ export class RedisStore implements JobStore {
     this.#listeners.add(listener);
   }
 
-  consume(options: ConsumerOptions): Consumer {
+  consume(options: ConsumerOptions): JobConsumer {
     return this.#staff.consume(options);
   }
 

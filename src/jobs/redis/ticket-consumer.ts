@@ -1,5 +1,5 @@
 import type { Log } from '../../telemetry/log.js';
-import type { Consumer } from '../job-store.js';
+import type { JobConsumer } from '../job-store.js';
 import type { Outcome, TicketWorker } from './bull.js';
 import type { Ticket } from './keys.js';
 import { CLOSE_MS, STUCK_MS } from './timing.js';
@@ -22,7 +22,7 @@ export interface TicketConsumerOptions {
 const CLOSE_STEP_MS = 100;
 
 /** Does what tickets stand for, and replaces its worker when that takes nothing any more. */
-export class TicketConsumer implements Consumer {
+export class TicketConsumer implements JobConsumer {
   readonly #options: TicketConsumerOptions;
   readonly #running = new Set<Promise<unknown>>();
   readonly #watch: NodeJS.Timeout;
@@ -31,6 +31,7 @@ export class TicketConsumer implements Consumer {
   /** Doubles while new workers do not help either. */
   #patienceMs = STUCK_MS;
   #isLooking = false;
+  #isHeld = false;
   #closing: Promise<void> | undefined;
 
   constructor(options: TicketConsumerOptions) {
@@ -47,6 +48,14 @@ export class TicketConsumer implements Consumer {
 
   get movedAt(): number {
     return this.#movedAt;
+  }
+
+  hold(isHeld: boolean): void {
+    if (isHeld === this.#isHeld) return;
+    this.#isHeld = isHeld;
+    this.#moved();
+    const done = isHeld ? this.#worker.pause() : this.#worker.resume();
+    done.catch(() => undefined);
   }
 
   close(): Promise<void> {
@@ -80,8 +89,8 @@ export class TicketConsumer implements Consumer {
   }
 
   async #run(ticket: Ticket): Promise<Outcome> {
-    // One that was on its way when this consumer was closed.
-    if (this.#closing !== undefined) return { kind: 'back' };
+    // One that was on its way when this consumer was closed or held.
+    if (this.#closing !== undefined || this.#isHeld) return { kind: 'back' };
     this.#moved();
     const running = this.#options.run(ticket);
     this.#running.add(running);
@@ -103,6 +112,7 @@ export class TicketConsumer implements Consumer {
     const { slots, log, queue } = this.#options;
     const isQuiet = (): boolean =>
       this.#closing === undefined &&
+      !this.#isHeld &&
       this.active < slots &&
       performance.now() - this.#movedAt > this.#patienceMs;
     if (this.#isLooking || !isQuiet() || !this.#options.isUp()) return;

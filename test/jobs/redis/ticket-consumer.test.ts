@@ -17,6 +17,10 @@ class FakeWorker {
     this.calls.push('pause');
     return Promise.resolve();
   }
+  resume(): Promise<void> {
+    this.calls.push('resume');
+    return Promise.resolve();
+  }
   close(isForced: boolean): Promise<void> {
     this.calls.push(isForced ? 'force' : 'close');
     return Promise.resolve();
@@ -74,6 +78,20 @@ describe('whoever takes tickets', () => {
     await vi.advanceTimersByTimeAsync(60_000);
     expect(workers.length).toBeGreaterThan(2);
     expect(workers.length).toBeLessThan(8);
+  });
+
+  it('takes nothing while it is held, and is not replaced for that', async () => {
+    consumer.hold(true);
+    consumer.hold(true);
+    isWaiting = true;
+    // One that was on its way already.
+    expect(await workers[0]?.run(TICKET)).toEqual({ kind: 'back' });
+    await vi.advanceTimersByTimeAsync(60_000);
+    consumer.hold(false);
+    expect(performance.now() - consumer.movedAt).toBe(0);
+    expect(workers.map(({ calls }) => calls)).toEqual([['pause', 'resume']]);
+    void workers[0]?.run(TICKET);
+    expect(consumer.active).toBe(1);
   });
 
   it('does not blame the worker while Redis is away', async () => {
