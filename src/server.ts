@@ -7,6 +7,7 @@ import { Intakes } from './engine/intakes.js';
 import { frontCount } from './front/front-count.js';
 import { FrontEntrance } from './front/front-entrance.js';
 import { hasGpuFile } from './front/gpu-files.js';
+import { GpuMonitor } from './gpu/memory-monitor.js';
 import { createApp, type Role } from './http/app.js';
 import { type Address, OwnEntrance } from './http/entrance.js';
 import { Lifecycle } from './http/lifecycle.js';
@@ -49,6 +50,7 @@ export async function startServer(
   const fronts = role === 'server' ? frontCount(config, thisMachine().cores, hasGpuFile()) : 1;
   const intakes = fronts > 1 ? new Intakes() : undefined;
   const models = new ModelRegistry(config, { log, metrics }, intakes);
+  const gpus = new GpuMonitor(config.gpu_memory_high, { log, metrics });
   const store = await openStore(config, log);
   const jobs =
     store === undefined ? undefined : new Jobs(store, config, tenants.values(), { log, metrics });
@@ -62,6 +64,7 @@ export async function startServer(
     tenants,
     budget,
     jobs,
+    gpus,
     role,
     isInner: intakes !== undefined,
   });
@@ -72,6 +75,7 @@ export async function startServer(
   metrics.onGather(() => entrance.collect());
 
   const stop = async (): Promise<void> => {
+    gpus.stop();
     models.stop();
     eventLoop.stop();
     await entrance.close();
@@ -81,6 +85,7 @@ export async function startServer(
   try {
     address = await entrance.open();
     await models.start();
+    gpus.start(models.all);
     jobs?.start(models);
   } catch (error) {
     await stop();

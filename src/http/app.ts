@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ByteBudget } from '../admission/byte-budget.js';
 import type { Tenant } from '../admission/tenant.js';
 import type { Config } from '../config/schema.js';
+import type { GpuMonitor } from '../gpu/memory-monitor.js';
 import type { Jobs } from '../jobs/jobs.js';
 import type { ModelRegistry } from '../models/registry.js';
 import type { EventLoopMonitor } from '../telemetry/event-loop.js';
@@ -29,6 +30,7 @@ export interface AppDependencies {
   readonly budget: ByteBudget;
   /** `undefined` when they are switched off. */
   readonly jobs: Jobs | undefined;
+  readonly gpus: GpuMonitor;
   /** A worker takes nothing from clients; it only says how it is. */
   readonly role: Role;
   /** Clients are served by other processes, which pass on what is not theirs. */
@@ -39,7 +41,7 @@ export type Role = 'server' | 'worker';
 
 /** The HTTP side, ready to listen. */
 export async function createApp(dependencies: AppDependencies): Promise<FastifyInstance> {
-  const { config, models, metrics, lifecycle, eventLoop, jobs, role, budget } = dependencies;
+  const { config, models, metrics, lifecycle, eventLoop, jobs, gpus, role, budget } = dependencies;
   const predictor = new LocalPredictor(models);
   const app = createShell({ ...dependencies, predictor });
   if (dependencies.isInner !== true) app.server.maxConnections = config.max_connections;
@@ -51,7 +53,7 @@ export async function createApp(dependencies: AppDependencies): Promise<FastifyI
     modelRoutes(app, { config, models });
     if (jobs !== undefined) jobRoutes(app, { config, models, budget, jobs, metrics });
   }
-  healthRoutes(app, { models, lifecycle, jobs });
+  healthRoutes(app, { models, lifecycle, jobs, gpus });
   metricsRoute(app, metrics);
 
   metrics.onCollect(() => {

@@ -173,6 +173,9 @@ export const ModelListResponse = Type.Object({ models: Type.Array(ModelResponse)
 
 export const HealthResponse = Type.Object({
   status: Type.Enum(['ok', 'unavailable', 'draining']),
+  detail: Type.Optional(
+    Type.String({ description: 'What is wrong, even if something can still be served.' }),
+  ),
   version: Type.String(),
   uptime_s: Type.Number(),
   models: Type.Array(
@@ -206,11 +209,20 @@ export const HealthResponse = Type.Object({
   ),
   gpus: Type.Array(
     Type.Object({
+      index: Type.Integer({ description: 'As the tools of its vendor count.' }),
       name: Type.String(),
-      memory_used_bytes: Type.Integer(),
-      memory_total_bytes: Type.Integer(),
+      memory_used_bytes: Type.Optional(
+        Type.Integer({ description: 'By all processes; absent when it was never known.' }),
+      ),
+      memory_total_bytes: Type.Optional(Type.Integer()),
+      utilization: Type.Optional(
+        Type.Number({ description: 'Share of the time in which it computed, 0 to 1.' }),
+      ),
+      memory_high: Type.Boolean({ description: 'More is in use than `gpu_memory_high`.' }),
+      stale: Type.Boolean({ description: 'Nobody says how it is now; the numbers are old.' }),
+      models: Type.Array(Type.String(), { description: 'Those that run on it.' }),
     }),
-    { description: 'Empty when no model runs on a GPU.' },
+    { description: 'Those that models run on.' },
   ),
 });
 export type HealthResponse = Static<typeof HealthResponse>;

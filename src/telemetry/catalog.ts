@@ -168,6 +168,31 @@ export const METRICS = {
     help: 'Resident memory of the engine process.',
     labels: ['model'],
   },
+  shoal_gpu_memory_used_bytes: {
+    type: 'gauge',
+    help: 'Memory in use on a GPU that a model runs on, by whomever. Absent when it is not known.',
+    labels: ['gpu'],
+  },
+  shoal_gpu_memory_total_bytes: {
+    type: 'gauge',
+    help: 'Memory of that GPU.',
+    labels: ['gpu'],
+  },
+  shoal_gpu_utilization_ratio: {
+    type: 'gauge',
+    help: 'Share of the time in which that GPU computed, 0 to 1.',
+    labels: ['gpu'],
+  },
+  shoal_gpu_memory_known: {
+    type: 'gauge',
+    help: '1 while the memory in use on that GPU is known; 0 when nothing tells it.',
+    labels: ['gpu'],
+  },
+  shoal_gpu_memory_high: {
+    type: 'gauge',
+    help: '1 while more of that memory is in use than gpu_memory_high.',
+    labels: ['gpu'],
+  },
   shoal_http_requests_total: {
     type: 'counter',
     help: 'HTTP requests by route and status.',

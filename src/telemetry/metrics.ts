@@ -49,6 +49,11 @@ export class Metrics {
     (this.#metrics.get(name) as Gauge).set(labels, value);
   }
 
+  /** Forgets all series of a metric with labels. */
+  clear(name: GaugeName): void {
+    (this.#metrics.get(name) as Gauge).reset();
+  }
+
   observe<Name extends HistogramName>(name: Name, labels: Labels<Name>, value: number): void {
     (this.#metrics.get(name) as Histogram).observe(labels, value);
   }

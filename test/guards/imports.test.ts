@@ -39,7 +39,7 @@ describe('imports', () => {
     gpu: ['cli', 'devices', 'engine', 'http', 'models', 'server', 'telemetry'],
     models: ['http', 'jobs', 'cli', 'server'],
     jobs: ['http', 'cli', 'server'],
-    admission: ['http', 'jobs', 'models', 'server'],
+    admission: ['http', 'jobs', 'models', 'gpu', 'server'],
     devices: ['models', 'http', 'cli'],
     image: ['http', 'jobs', 'engine', 'engine-process', 'devices', 'models'],
     heads: ['http', 'jobs', 'engine', 'engine-process', 'devices', 'models', 'index'],

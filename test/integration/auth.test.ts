@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ByteBudget } from '../../src/admission/byte-budget.js';
 import { loadConfig } from '../../src/config/load.js';
+import { GpuMonitor } from '../../src/gpu/memory-monitor.js';
 import { createApp } from '../../src/http/app.js';
 import { Lifecycle } from '../../src/http/lifecycle.js';
 import { EmbeddedStore } from '../../src/jobs/embedded/embedded-store.js';
@@ -42,6 +43,7 @@ async function allRoutes(): Promise<{ method: string; url: string; isPublic: boo
     tenants: new Map(),
     budget: new ByteBudget(config.max_inflight_bytes),
     jobs,
+    gpus: new GpuMonitor(1, { log, metrics }),
     role: 'server',
   });
   eventLoop.stop();

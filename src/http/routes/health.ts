@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { nameOf } from '../../devices/variant.js';
 import { ShoalError } from '../../errors.js';
+import type { GpuMonitor } from '../../gpu/memory-monitor.js';
+import type { GpuState } from '../../gpu/memory-report.js';
 import type { Jobs } from '../../jobs/jobs.js';
 import type { ModelRegistry } from '../../models/registry.js';
 import { VERSION } from '../../version.js';
@@ -11,12 +13,13 @@ interface HealthDependencies {
   readonly models: ModelRegistry;
   readonly lifecycle: Lifecycle;
   readonly jobs: Jobs | undefined;
+  readonly gpus: GpuMonitor;
 }
 
 /** For people (`/health`) and for orchestrators (`/livez`, `/readyz`). */
 export function healthRoutes(
   app: FastifyInstance,
-  { models, lifecycle, jobs }: HealthDependencies,
+  { models, lifecycle, jobs, gpus }: HealthDependencies,
 ): void {
   const config = { isPublic: true };
   const startedAt = performance.now();
@@ -34,7 +37,7 @@ export function healthRoutes(
       const status = statusOf(models, lifecycle);
       void reply.code(status === 'ok' ? 200 : 503);
       return {
-        ...describe(status, models, performance.now() - startedAt),
+        ...describe(status, models, gpus, performance.now() - startedAt),
         ...(jobs !== undefined && { jobs: describeJobs(jobs) }),
       };
     },
@@ -58,7 +61,9 @@ export function healthRoutes(
     },
     handler: (request) => {
       if (lifecycle.isDraining) throw new ShoalError('not_ready', 'The server is shutting down.');
-      if (!models.canServe) throw new ShoalError('not_ready', 'No engine is ready.');
+      if (!models.canServe) {
+        throw new ShoalError('not_ready', gpus.trouble ?? 'No engine is ready.');
+      }
       const { only } = request.query as { only?: 'predict' };
       const trouble = only === 'predict' ? undefined : jobs?.monitor.trouble;
       if (trouble !== undefined) throw new ShoalError('not_ready', trouble);
@@ -89,10 +94,12 @@ function statusOf(models: ModelRegistry, lifecycle: Lifecycle): HealthResponse['
 function describe(
   status: HealthResponse['status'],
   models: ModelRegistry,
+  { gpus, trouble }: GpuMonitor,
   uptimeMs: number,
 ): HealthResponse {
   return {
     status,
+    ...(trouble !== undefined && { detail: trouble }),
     version: VERSION,
     uptime_s: Math.round(uptimeMs / 100) / 10,
     models: models.all.map(({ name, gate, engine, variant }) => ({
@@ -107,6 +114,27 @@ function describe(
         memory_bytes: engine.vitals.rssBytes,
       },
     })),
-    gpus: [],
+    gpus: gpus.map(describeGpu),
+  };
+}
+
+function describeGpu({
+  index,
+  reading,
+  models,
+  isStale,
+  isHigh,
+}: GpuState): HealthResponse['gpus'][number] {
+  return {
+    index,
+    name: reading?.name ?? 'unknown',
+    ...(reading !== undefined && {
+      memory_used_bytes: reading.usedBytes,
+      memory_total_bytes: reading.totalBytes,
+      ...(reading.utilization !== undefined && { utilization: reading.utilization }),
+    }),
+    memory_high: isHigh,
+    stale: isStale,
+    models: [...models],
   };
 }
