@@ -29,6 +29,7 @@ export class EngineSupervisor {
   readonly #hangTimeoutMs: number;
   readonly #book = new ItemBook();
   #seats: readonly EngineSeat[] = [];
+  #avoided: readonly number[] = [];
 
   constructor(host: SupervisorHost, hangTimeoutMs: number) {
     this.#host = host;
@@ -130,6 +131,11 @@ export class EngineSupervisor {
     });
   }
 
+  /** Engines that get nothing as long as there is another; by their seats. */
+  avoid(seats: readonly number[]): void {
+    this.#avoided = seats;
+  }
+
   /** Others take the place of all engines. */
   recycle(): void {
     for (const seat of this.#seats) seat.recycle();
@@ -163,8 +169,9 @@ export class EngineSupervisor {
     const open = this.#seats.filter(
       (seat) => seat !== reserved && seat.isOpen && !seat.place.isTrying,
     );
+    const welcome = open.filter((seat) => !this.#avoided.includes(this.#seats.indexOf(seat)));
     for (;;) {
-      const seat = quietest(open);
+      const seat = quietest(welcome.length > 0 ? welcome : open);
       const next = seat === undefined ? undefined : this.#book.moveFresh(seat.place);
       if (seat === undefined || next === undefined) return;
       this.#send(seat, next);

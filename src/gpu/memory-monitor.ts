@@ -22,6 +22,8 @@ import {
 /** A model whose gate can be closed. */
 export interface WatchedModel extends GpuUser {
   readonly gate: { close(refusal: Refusal | undefined): void };
+  /** It has one for each device, in the same order. */
+  readonly engine: { avoid(seats: readonly number[]): void };
 }
 
 /** Memory on a GPU comes back in seconds, not in milliseconds. */
@@ -127,10 +129,11 @@ export class GpuMonitor {
       else this.#full.delete(key);
       logChange(this.#telemetry.log, is, { reading, share, models, high: this.#high });
     }
-    for (const { devices, gate } of this.#models) {
+    for (const { devices, gate, engine } of this.#models) {
+      const full = devices.flatMap((device, at) => (this.isHigh(device) ? [at] : []));
       // One that has another device left goes on with that.
-      const isFull = devices.length > 0 && devices.every((device) => this.isHigh(device));
-      gate.close(isFull ? REFUSAL : undefined);
+      engine.avoid(full);
+      gate.close(full.length > 0 && full.length === devices.length ? REFUSAL : undefined);
     }
   }
 

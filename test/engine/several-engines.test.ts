@@ -49,6 +49,22 @@ describe('several engines', () => {
     await expect(Promise.all(answers)).resolves.toHaveLength(5);
   });
 
+  it('leave those alone that are to be avoided, unless there is no other', async () => {
+    const { supervisor, engine, start } = setUp();
+    await start(2);
+    supervisor.avoid([0]);
+    const answers = [1, 2, 3].map(() => supervisor.submit(request()));
+    expect([engine(0).sent.length, engine(1).sent.length]).toEqual([0, 3]);
+    supervisor.avoid([0, 1]);
+    answers.push(supervisor.submit(request()));
+    expect([engine(0).sent.length, engine(1).sent.length]).toEqual([1, 3]);
+    supervisor.avoid([]);
+    answers.push(supervisor.submit(request()));
+    expect([engine(0).sent.length, engine(1).sent.length]).toEqual([2, 3]);
+    for (const one of [engine(0), engine(1)]) for (const { id } of one.sent) one.finish(id);
+    await expect(Promise.all(answers)).resolves.toHaveLength(5);
+  });
+
   it('go on while one of them restarts, which then tries what it was working on', async () => {
     const { supervisor, engine, start } = setUp();
     await start(2);

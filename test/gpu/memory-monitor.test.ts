@@ -16,12 +16,20 @@ class FakeGate {
   }
 }
 
+class FakeEngine {
+  avoided: readonly number[] = [];
+  avoid(seats: readonly number[]): void {
+    this.avoided = seats;
+  }
+}
+
 describe('GpuMonitor', () => {
   let host: FakeGpuHost;
   let log: FakeLog;
   let metrics: Metrics;
   let monitor: GpuMonitor;
   let gates: Record<string, FakeGate>;
+  let engine: FakeEngine;
   beforeEach(() => {
     vi.useFakeTimers();
     [host, log, metrics, gates] = [new FakeGpuHost(), new FakeLog(), new Metrics(), {}];
@@ -36,6 +44,7 @@ describe('GpuMonitor', () => {
       name,
       devices: own,
       gate: (gates[name] = new FakeGate()),
+      engine: (engine = new FakeEngine()),
     }));
     monitor.start(models);
   }
@@ -89,10 +98,12 @@ describe('GpuMonitor', () => {
   it('leaves a model open that has another GPU left, but says which is full', () => {
     start({ a: [cuda(0), cuda(1)] });
     use(9900, 100);
-    expect(closed()).toEqual([]);
+    expect([closed(), engine.avoided]).toEqual([[], [0]]);
     expect([monitor.isHigh(cuda(0)), monitor.isHigh(cuda(1))]).toEqual([true, false]);
     use(9900, 9900);
     expect(closed()).toEqual(['a']);
+    use(100, 9900);
+    expect([closed(), engine.avoided]).toEqual([[], [1]]);
   });
 
   it('never closes anything when it is switched off', () => {

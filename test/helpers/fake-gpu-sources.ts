@@ -67,6 +67,6 @@ export class FakeLog implements Log {
     return ((fields: unknown, msg?: string) => {
       const [data, text] = typeof fields === 'string' ? [{}, fields] : [fields, msg ?? ''];
       this.lines.push({ level, fields: data as Record<string, unknown>, msg: text });
-    }) as Log['info'];
+    });
   }
 }
