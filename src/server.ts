@@ -49,8 +49,9 @@ export async function startServer(
   const budget = new ByteBudget(config.max_inflight_bytes);
   const fronts = role === 'server' ? frontCount(config, thisMachine().cores, hasGpuFile()) : 1;
   const intakes = fronts > 1 ? new Intakes() : undefined;
-  const models = new ModelRegistry(config, { log, metrics }, intakes);
   const gpus = new GpuMonitor(config.gpu_memory_high, { log, metrics });
+  const gpuBytesOf = (pid: number): number | undefined => gpus.memoryOf(pid);
+  const models = new ModelRegistry(config, { log, metrics }, { intakes, gpuBytesOf });
   const store = await openStore(config, log);
   const jobs =
     store === undefined ? undefined : new Jobs(store, config, tenants.values(), { log, metrics });

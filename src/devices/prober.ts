@@ -44,6 +44,11 @@ export class Prober {
     this.#host = host;
   }
 
+  /** What the CPU finds in the first picture, once something was compared with it. */
+  async expected(): Promise<readonly Detection[] | undefined> {
+    return (await this.#reference)?.[0];
+  }
+
   /** @throws why none of its devices, or in strict mode not all, can be used */
   async prove(variant: Variant): Promise<Variant> {
     this.#reference ??= this.#look({ devices: [CPU], precision: 'fp32' }).then(

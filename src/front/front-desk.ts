@@ -114,15 +114,7 @@ export class FrontDesk {
       );
       const { decodeMs, inferMs, postMs } = timings;
       const times = [decodeMs, inferMs, postMs] as const;
-      this.#host.send([
-        'answer',
-        seq,
-        detections,
-        ...times,
-        batch.size,
-        predictedMs,
-        admitMs ?? 0,
-      ]);
+      this.#host.send(['answer', seq, detections, ...times, batch.size, predictedMs, admitMs ?? 0]);
     } catch (error) {
       if (cancellation.reason === undefined) {
         const { code, message, retryAfterSeconds } = this.#shown(error);

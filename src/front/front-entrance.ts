@@ -11,11 +11,7 @@ export class FrontEntrance implements Entrance {
   readonly #innerPath = this.#folder.socketPath('server');
   readonly #fronts: Fronts;
 
-  constructor(
-    app: FastifyInstance,
-    host: Omit<FrontsHost, 'folder' | 'innerPath'>,
-    count: number,
-  ) {
+  constructor(app: FastifyInstance, host: Omit<FrontsHost, 'folder' | 'innerPath'>, count: number) {
     this.#app = app;
     const [folder, innerPath] = [this.#folder, this.#innerPath];
     this.#fronts = new Fronts({ ...host, folder, innerPath }, count);

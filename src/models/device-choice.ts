@@ -12,6 +12,7 @@ import {
   variantsFor,
 } from '../devices/variant.js';
 import { EngineProbe } from '../engine/engine-probe.js';
+import type { Detection } from '../heads/detection.js';
 import type { Log } from '../telemetry/log.js';
 import type { Calibrations } from './calibrations.js';
 import { engineConfigFor, type ModelSource, probeConfigFor } from './engine-config.js';
@@ -21,6 +22,8 @@ export class DeviceChoice {
   readonly #source: ModelSource;
   readonly #calibrations: Calibrations;
   readonly #log: Log;
+  /** What the CPU finds in the first check picture; known when something was compared with it. */
+  expected: readonly Detection[] | undefined;
 
   constructor(source: ModelSource, calibrations: Calibrations, log: Log) {
     this.#source = source;
@@ -69,6 +72,7 @@ export class DeviceChoice {
         if (!isNamed || variants.length > 1) this.#refused(describeVariant(one), reason);
       },
     });
+    this.expected = await prober.expected();
     const why = settings.profile === 'off' ? 'not measured' : ratesOf(rated);
     this.#info(`serving on ${describeVariant(variant)} (${why})`);
     return variant;

@@ -1,14 +1,16 @@
 import { ConfigError } from '../config/load.js';
 import { isTestRun } from '../config/environment.js';
 import type { Config, ModelEntry } from '../config/schema.js';
-import type { Intakes } from '../engine/intakes.js';
 import { ShoalError } from '../errors.js';
 import { thisMachine } from '../planning/machine.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { Telemetry } from '../telemetry/telemetry.js';
 import { IdleWork } from './idle-work.js';
 import { BUNDLED_MODEL, type ModelPackage, readPackages } from './package.js';
-import { ServedModel } from './served-model.js';
+import { type ModelHost, ServedModel } from './served-model.js';
+
+/** How models reach what is not theirs. */
+export type ModelLinks = Pick<ModelHost, 'intakes' | 'gpuBytesOf'>;
 
 /** The models that are served, by name. */
 export class ModelRegistry {
@@ -16,10 +18,9 @@ export class ModelRegistry {
   readonly default: ServedModel;
   readonly #idleWork: IdleWork;
 
-  /** @param intakes when engines take items from other processes as well */
-  constructor(config: Config, telemetry: Telemetry, intakes?: Intakes) {
+  constructor(config: Config, telemetry: Telemetry, links: ModelLinks) {
     const models = new Map<string, ServedModel>();
-    const machine = thisMachine();
+    const host = { config, telemetry, machine: thisMachine(), ...links };
     for (const [modelPackage, entry] of packagesOf(config)) {
       if (models.has(modelPackage.name)) {
         throw new ConfigError(`two models are called "${modelPackage.name}"`);
@@ -27,7 +28,7 @@ export class ModelRegistry {
       if (modelPackage.manifest.runtime === 'stub' && !isTestRun()) {
         throw new ConfigError(`"${modelPackage.name}" is a test double and is not served`);
       }
-      const model = new ServedModel(modelPackage, entry, config, machine, telemetry, intakes);
+      const model = new ServedModel(modelPackage, entry, host);
       models.set(modelPackage.name, model);
     }
     const [first] = models.values();
@@ -69,13 +70,13 @@ export class ModelRegistry {
   async start(): Promise<void> {
     // Side by side, measurements would be of each other.
     for (const model of this.all) await loading(model, () => model.prepare());
-    await Promise.all(this.all.map((model) => loading(model, () => model.engine.start())));
+    await Promise.all(this.all.map((model) => loading(model, () => model.start())));
     this.#idleWork.start();
   }
 
   stop(): void {
     this.#idleWork.stop();
-    for (const model of this.all) model.engine.stop();
+    for (const model of this.all) model.stop();
   }
 }
 

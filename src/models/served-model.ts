@@ -1,14 +1,15 @@
 import { Gate, type GateLimits, type Visitor } from '../admission/gate.js';
+import { CPU, type Device } from '../config/devices.js';
 import type { Config, ModelEntry, ModelSettings } from '../config/schema.js';
 import { MODEL_SETTING_KEYS } from '../config/schema.js';
 import { cpuVariant, isOnCpu, type Variant } from '../devices/variant.js';
 import { EngineLink } from '../engine/engine-link.js';
 import type { Intakes } from '../engine/intakes.js';
 import type { EngineAnswer, EngineRequest } from '../engine/item-book.js';
-import type { EngineConfig } from '../engine/messages.js';
 import { Quarantine } from '../engine/quarantine.js';
 import { EngineSupervisor } from '../engine/supervisor.js';
 import { ShoalError } from '../errors.js';
+import type { Detection } from '../heads/detection.js';
 import type { Calibration } from '../planning/calibration.js';
 import { latencyMs } from '../planning/curve.js';
 import type { Machine } from '../planning/machine.js';
@@ -17,11 +18,23 @@ import type { Profile } from '../planning/profile.js';
 import type { Telemetry } from '../telemetry/telemetry.js';
 import { Calibrations } from './calibrations.js';
 import { DeviceChoice } from './device-choice.js';
+import { EngineCare } from './engine-care.js';
 import { engineConfigFor, type ModelSource } from './engine-config.js';
 import { ModelMeter } from './model-meter.js';
 import type { ModelPackage } from './package.js';
 
-/** A model with its place in memory: the gate in front of it and the engine that runs it. */
+/** What models share with the rest of the server. */
+export interface ModelHost {
+  readonly config: Config;
+  readonly machine: Machine;
+  readonly telemetry: Telemetry;
+  /** When engines take items from other processes as well. */
+  readonly intakes?: Intakes | undefined;
+  /** Bytes that a process holds on GPUs, where that is known. */
+  gpuBytesOf(pid: number): number | undefined;
+}
+
+/** A model with its place in memory: the gate in front of it and the engines that run it. */
 export class ServedModel {
   readonly package: ModelPackage;
   readonly settings: ModelSettings;
@@ -29,33 +42,26 @@ export class ServedModel {
   readonly engine: EngineSupervisor;
   readonly quarantine: Quarantine;
   readonly meter: ModelMeter;
-  readonly #config: Config;
+  readonly #host: ModelHost;
   readonly #calibrations: Calibrations;
-  readonly #telemetry: Telemetry;
   /** The CPU, until something else is chosen. */
   #variant: Variant;
-  readonly #intakes: Intakes | undefined;
   #plan: ServingPlan;
   #profile: Profile | undefined;
+  /** What the CPU finds in a known picture, where that was asked. */
+  #expected: readonly Detection[] | undefined;
+  #care: EngineCare | undefined;
   /** The largest batch that fitted into memory when a larger one did not. */
   #ceiling = Infinity;
 
-  constructor(
-    modelPackage: ModelPackage,
-    entry: Partial<ModelEntry>,
-    config: Config,
-    machine: Machine,
-    telemetry: Telemetry,
-    intakes?: Intakes,
-  ) {
+  constructor(modelPackage: ModelPackage, entry: Partial<ModelEntry>, host: ModelHost) {
+    const { config, machine, telemetry } = host;
     this.package = modelPackage;
     this.settings = settingsOf(entry, config);
-    this.#config = config;
-    this.#telemetry = telemetry;
+    this.#host = host;
     this.#calibrations = new Calibrations(this.#source, machine, telemetry.log);
     this.#variant = cpuVariant(this.settings);
     this.#plan = this.#calibrations.plan(this.#variant);
-    this.#intakes = intakes;
     this.quarantine = new Quarantine(config.quarantine_ms);
     this.gate = new Gate(this.#gateLimits());
     this.meter = new ModelMeter(this.name, this.gate.forecast, telemetry.metrics);
@@ -63,7 +69,7 @@ export class ServedModel {
   }
 
   get #source(): ModelSource {
-    return { package: this.package, settings: this.settings, config: this.#config };
+    return { package: this.package, settings: this.settings, config: this.#host.config };
   }
 
   get name(): string {
@@ -83,18 +89,42 @@ export class ServedModel {
     return this.#variant;
   }
 
+  /** Each has an engine of its own. */
+  get devices(): readonly Device[] {
+    return this.#variant.devices;
+  }
+
   get calibration(): Calibration {
     return this.#calibrations.for(this.#variant);
   }
 
   /** Chooses what to serve on, measures where that was not done before, and plans. */
   async prepare(): Promise<void> {
-    const choice = new DeviceChoice(this.#source, this.#calibrations, this.#telemetry.log);
+    const { log } = this.#host.telemetry;
+    const choice = new DeviceChoice(this.#source, this.#calibrations, log);
     this.#variant = await choice.make();
+    this.#expected = choice.expected;
     this.#adopt(await this.#calibrations.profile(this.#variant));
-    for (const warning of this.plan.warnings) {
-      this.#telemetry.log.warn({ model: this.name }, warning);
-    }
+    for (const warning of this.plan.warnings) log.warn({ model: this.name }, warning);
+  }
+
+  /** Resolves when all its engines serve. */
+  async start(): Promise<void> {
+    const { config, telemetry } = this.#host;
+    await this.engine.start(this.devices.length);
+    this.#care = new EngineCare(this.engine, {
+      model: this.name,
+      config,
+      telemetry,
+      expected: this.#expected,
+      gpuBytesOf: (pid) => this.#host.gpuBytesOf(pid),
+    });
+    this.#care.start();
+  }
+
+  stop(): void {
+    this.#care?.stop();
+    this.engine.stop();
   }
 
   /** Plans anew; where that changes how the engine is built, another one takes over. */
@@ -108,7 +138,7 @@ export class ServedModel {
       maxBatch === before.maxBatch &&
       wideThreads === before.wideThreads;
     const change = isSame ? 'the plan stays' : 'a new plan takes over';
-    this.#telemetry.log.info(
+    this.#host.telemetry.log.info(
       { model: this.name, plan: this.#plan.why },
       `measured again, ${change}`,
     );
@@ -151,13 +181,14 @@ export class ServedModel {
     // Only on the CPU are pictures decoded by who runs them.
     const decodeMs = isOnCpu(this.#variant) ? profile.decodeMs : 0;
     const ms = latencyMs(curve, maxBatch) + maxBatch * decodeMs;
-    this.gate.forecast.setPlan(sessions, ms > 0 ? { size: maxBatch, ms } : undefined);
+    const all = sessions * this.devices.length;
+    this.gate.forecast.setPlan(all, ms > 0 ? { size: maxBatch, ms } : undefined);
   }
 
   #gateLimits(): GateLimits {
     const { max_wait_ms, max_queue, max_queue_bytes, slo_p99_ms } = this.settings;
     return {
-      maxConcurrent: this.#plan.maxConcurrent,
+      maxConcurrent: this.#plan.maxConcurrent * this.devices.length,
       maxQueue: max_queue,
       maxQueueBytes: max_queue_bytes,
       maxWaitMs: max_wait_ms,
@@ -167,10 +198,15 @@ export class ServedModel {
 
   #createEngine(): EngineSupervisor {
     const model = this.name;
-    const { log, metrics } = this.#telemetry;
+    const { config, telemetry, intakes } = this.#host;
+    const { log, metrics } = telemetry;
     return new EngineSupervisor(
       {
-        spawn: (events) => new EngineLink(this.#engineConfig(), events, 0, this.#intakes),
+        spawn: (events, seat) => {
+          const device = this.devices[seat] ?? CPU;
+          const engine = engineConfigFor(this.#source, this.plan, this.#variant, device);
+          return new EngineLink(engine, events, 0, intakes);
+        },
         onBatch: (batch) => {
           this.meter.ran(batch);
         },
@@ -201,12 +237,8 @@ export class ServedModel {
           log.info({ model, load_ms: Math.round(loadMs) }, 'engine serves again');
         },
       },
-      this.#config.hang_timeout_ms,
+      config.hang_timeout_ms,
     );
-  }
-
-  #engineConfig(): EngineConfig {
-    return engineConfigFor(this.#source, this.plan, this.#variant);
   }
 }
 

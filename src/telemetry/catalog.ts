@@ -163,6 +163,16 @@ export const METRICS = {
     help: 'Engines replaced after a crash or a hang.',
     labels: ['model'],
   },
+  shoal_engine_recycled_total: {
+    type: 'counter',
+    help: 'Engines replaced without a crash because they held too much memory, by which.',
+    labels: ['model', 'reason'],
+  },
+  shoal_canaries_total: {
+    type: 'counter',
+    help: 'Known pictures given to engines by what came back: ok, wrong or unanswered.',
+    labels: ['model', 'outcome'],
+  },
   shoal_engine_memory_bytes: {
     type: 'gauge',
     help: 'Resident memory of the engine process.',

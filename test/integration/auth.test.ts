@@ -28,7 +28,7 @@ async function allRoutes(): Promise<{ method: string; url: string; isPublic: boo
   const config = loadConfig({ environment: {}, flags: {} });
   const metrics = new Metrics();
   const eventLoop = new EventLoopMonitor();
-  const models = new ModelRegistry(config, { log, metrics });
+  const models = new ModelRegistry(config, { log, metrics }, { gpuBytesOf: () => undefined });
   const folder = mkdtempSync(join(tmpdir(), 'shoal-data-'));
   const entry = pathToFileURL(resolve('dist/jobs/embedded/thread.js'));
   const store = await EmbeddedStore.open({ folder, limits: LIMITS, log, entry });
