@@ -11,6 +11,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   jobs: async () => (await import('./jobs/command.js')).jobs,
   bench: async () => (await import('./bench.js')).bench,
   tune: async () => (await import('./tune.js')).tune,
+  gpu: async () => (await import('./gpu.js')).gpu,
 };
 
 /** Runs one command. What goes wrong is one line and a non-zero exit code. */

@@ -9,6 +9,7 @@ Commands:
   bench [url]     measure a running server at given rates, or find its capacity
   tune [model]    search the best plan for a model on this machine
   jobs <what>     submit images to be answered later, and look after such jobs
+  gpu [install]   say what models can run on here, and install what NVIDIA GPUs need
 
   shoal <command> --help says more.   shoal --version prints the version.`;
 }

@@ -37,7 +37,7 @@ const RecordSchema = Type.Object({
   wheels: Type.Array(Type.Object({ name: Type.String(), version: Type.String() })),
   /** Folders of the machine with libraries that were therefore not downloaded. */
   machineFolders: Type.Array(Type.String()),
-  bytes: Type.Number({ minimum: 0 }),
+  files: Type.Array(Type.Object({ path: Type.String(), bytes: Type.Number() })),
 });
 const validator = Compile(RecordSchema);
 
@@ -45,7 +45,8 @@ export interface InstallRecord {
   readonly format: 1;
   readonly wheels: readonly { readonly name: string; readonly version: string }[];
   readonly machineFolders: readonly string[];
-  readonly bytes: number;
+  /** Relative to the folder. */
+  readonly files: readonly { readonly path: string; readonly bytes: number }[];
 }
 
 /** What is installed for this version of ONNX Runtime, if it is complete. */
@@ -57,4 +58,11 @@ export function readInstallRecord(host: Host, cacheFolder: string): InstallRecor
   } catch {
     return undefined;
   }
+}
+
+/** Whether all files of the record are there, too: someone may have tidied up by hand. */
+export function isComplete(host: Host, cacheFolder: string): boolean {
+  const { root } = installFolders(host, cacheFolder);
+  const record = readInstallRecord(host, cacheFolder);
+  return record?.files.every(({ path }) => host.exists(join(root, path))) ?? false;
 }

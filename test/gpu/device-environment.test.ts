@@ -10,7 +10,7 @@ import { fakeHost, NVIDIA_FILES } from './fake-host.js';
 
 const on = (name: DeviceName) => ({ name, index: 0 });
 const record = (machineFolders: readonly string[]) =>
-  JSON.stringify({ format: 1, wheels: [], machineFolders, bytes: 1 });
+  JSON.stringify({ format: 1, wheels: [], machineFolders, files: [] });
 
 describe('the environment of an engine', () => {
   it('is that of the server on the CPU and on other systems than Linux', () => {

@@ -7,7 +7,7 @@ import { deviceIndexes, whyNot } from '../../src/gpu/why-not.js';
 import { fakeHost, NVIDIA_FILES } from './fake-host.js';
 
 const CACHE = '/cache';
-const RECORD = JSON.stringify({ format: 1, wheels: [], machineFolders: [], bytes: 1 });
+const RECORD = JSON.stringify({ format: 1, wheels: [], machineFolders: [], files: [] });
 const { record, runtime } = installFolders(fakeHost(), CACHE);
 const INSTALLED = {
   [record]: RECORD,

@@ -1,0 +1,127 @@
+import { mkdir, rm, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { download } from '../net/download.js';
+import type { Web } from '../net/web.js';
+import type { Host } from '../host.js';
+import { installFolders, type InstallRecord, isComplete } from '../installation.js';
+import { packageLibraries, RUNTIME_LIBRARY } from '../runtime-files.js';
+import type { Wheel } from '../wheels/package-index.js';
+import type { Platform } from '../wheels/wheel-name.js';
+import { withLock } from './lock.js';
+import { type InstallPlan, neededBytes, type PlannedWheel, planInstall } from './plan.js';
+import { Staging } from './staging.js';
+
+export interface InstallOptions {
+  readonly host: Host;
+  readonly platform: Platform;
+  readonly cacheFolder: string;
+  readonly web: Web;
+  readonly indexUrls: readonly string[];
+  readonly isAll: boolean;
+  readonly isDryRun: boolean;
+}
+
+/** What a person likes to see of it. */
+export interface InstallEvents {
+  onPlan(plan: InstallPlan): void;
+  onWait(pid: number | undefined): void;
+  onDownload(wheel: Wheel, bytes: number, total: number | undefined): void;
+  onUnpack(wheel: Wheel, bytes: number, total: number | undefined): void;
+  onWheelDone(wheel: Wheel): void;
+}
+
+/** What was there before wins over a plan: what works need not be replaced. */
+export type InstallOutcome = 'present' | 'planned' | InstallRecord;
+
+/** Fetches ONNX Runtime's CUDA provider and NVIDIA's libraries into the cache folder. */
+export async function installCuda(
+  options: InstallOptions,
+  events: InstallEvents,
+): Promise<InstallOutcome> {
+  const { host, cacheFolder, isDryRun } = options;
+  if (isComplete(host, cacheFolder)) return 'present';
+  if (isDryRun) {
+    const fetchWhole = (wheel: Wheel): Promise<never> =>
+      Promise.reject(
+        new Error(
+          `the index lets nobody look into ${wheel.file.filename}: no plan without download`,
+        ),
+      );
+    events.onPlan(await planInstall({ ...options, fetchWhole }));
+    return 'planned';
+  }
+  const { root } = installFolders(host, cacheFolder);
+  await mkdir(dirname(root), { recursive: true });
+  return withLock(
+    join(dirname(root), 'install.lock'),
+    (pid) => {
+      events.onWait(pid);
+    },
+    // Whoever held the lock may have done it.
+    async () => (isComplete(host, cacheFolder) ? 'present' : install(options, events)),
+  );
+}
+
+async function install(options: InstallOptions, events: InstallEvents): Promise<InstallRecord> {
+  const { host, cacheFolder } = options;
+  const folders = installFolders(host, cacheFolder);
+  await mkdir(folders.downloads, { recursive: true });
+  const fetch = (wheel: Wheel, total: number | undefined): Promise<string> =>
+    fetchWheel(options.web, folders.downloads, wheel, total, events);
+  const plan = await planInstall({
+    ...options,
+    fetchWhole: (wheel) => fetch(wheel, wheel.file.bytes),
+  });
+  events.onPlan(plan);
+  const staging = new Staging(folders);
+  const wheels = plan.wheels.map(({ wheel }) => wheel);
+  await staging.begin(wheels);
+  const missing: PlannedWheel[] = [];
+  for (const one of plan.wheels) if (!(await staging.isUnpacked(one.wheel))) missing.push(one);
+  await checkSpace(folders.downloads, missing);
+  for (const { wheel, downloadBytes, unpackedBytes } of missing) {
+    const path = await fetch(wheel, downloadBytes);
+    let unpacked = 0;
+    await staging.unpack(wheel, path, (bytes) => {
+      unpacked += bytes;
+      events.onUnpack(wheel, unpacked, unpackedBytes);
+    });
+    await rm(path);
+    events.onWheelDone(wheel);
+  }
+  const library = join(packageLibraries(host), RUNTIME_LIBRARY);
+  const record = await staging.finish(wheels, plan.machineFolders, library);
+  await rm(folders.downloads, { recursive: true, force: true });
+  return record;
+}
+
+async function fetchWheel(
+  web: Web,
+  folder: string,
+  wheel: Wheel,
+  total: number | undefined,
+  events: InstallEvents,
+): Promise<string> {
+  const { url, sha256, filename } = wheel.file;
+  const partPath = join(folder, `${sha256.slice(0, 16)}-${filename}.part`);
+  const onProgress = (bytes: number): void => {
+    events.onDownload(wheel, bytes, total);
+  };
+  await download(web, { url, sha256, bytes: total, partPath, onProgress });
+  return partPath;
+}
+
+async function checkSpace(folder: string, wheels: readonly PlannedWheel[]): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  const message = lackOfSpace(neededBytes(wheels), bavail * bsize, folder);
+  if (message !== undefined) throw new Error(message);
+}
+
+export function lackOfSpace(needed: number, free: number, folder: string): string | undefined {
+  if (needed <= free) return undefined;
+  const gibibytes = (bytes: number): string => (bytes / 2 ** 30).toFixed(1);
+  return (
+    `${gibibytes(needed)} GiB are needed in ${folder}, ${gibibytes(free)} GiB are free; ` +
+    'make room or choose another folder with --cache-dir'
+  );
+}
