@@ -14,6 +14,7 @@ import { type GpuArgs, parseGpuArgs } from './gpu-args.js';
 import { GPU_HELP } from './gpu-help.js';
 import { InstallProgress } from './gpu-progress.js';
 import { planText, reportText, size } from './gpu-text.js';
+import { count } from './words.js';
 
 /** `shoal gpu`: what there is to run models on, and installing what is missing. */
 export async function gpu(args: string[]): Promise<void> {
@@ -94,6 +95,9 @@ function eventsFor(progress: InstallProgress): InstallEvents {
     onWait: (pid) => {
       const who = pid === undefined ? 'another process' : `process ${String(pid)}`;
       progress.say(`waiting for ${who}, which is installing`);
+    },
+    onKept: (packages) => {
+      progress.say(`  ${count(packages, 'package')} left by an earlier attempt`);
     },
     onDownload: (wheel, bytes, total) => {
       progress.downloading(wheel, bytes, total);

@@ -22,7 +22,9 @@ export async function providerLibraries(
   const file = await LocalFile.open(provider);
   try {
     const folders = libraryFolders(host, cacheFolder);
-    const names = (await neededLibraries(file)).filter((name) => /^lib(cu|nv)/.test(name));
+    // One that cannot be read is the probe's to judge.
+    const needed = await neededLibraries(file).catch(() => []);
+    const names = needed.filter((name) => /^lib(cu|nv)/.test(name));
     return names.map((name) => ({
       name,
       path: findIn(host, name, folders) ?? findLibrary(host, name),

@@ -76,8 +76,7 @@ export async function findGpus(
     cuda: {
       installed: installedCuda(host, cacheFolder),
       provider: findProvider(host, cacheFolder, CUDA_PROVIDER),
-      // A provider that cannot be read is the probe's to judge.
-      libraries: await providerLibraries(host, cacheFolder).catch(() => []),
+      libraries: await providerLibraries(host, cacheFolder),
       toolkits: toolkitFolders(host),
     },
     vulkan: {

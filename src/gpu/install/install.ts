@@ -25,6 +25,8 @@ export interface InstallOptions {
 export interface InstallEvents {
   onPlan(plan: InstallPlan): void;
   onWait(pid: number | undefined): void;
+  /** So many packages were unpacked by an attempt that broke off. */
+  onKept(packages: number): void;
   onDownload(wheel: Wheel, bytes: number, total: number | undefined): void;
   onUnpack(wheel: Wheel, bytes: number, total: number | undefined): void;
   onWheelDone(wheel: Wheel): void;
@@ -78,6 +80,7 @@ async function install(options: InstallOptions, events: InstallEvents): Promise<
   await staging.begin(wheels);
   const missing: PlannedWheel[] = [];
   for (const one of plan.wheels) if (!(await staging.isUnpacked(one.wheel))) missing.push(one);
+  if (missing.length < wheels.length) events.onKept(wheels.length - missing.length);
   await checkSpace(folders.downloads, missing);
   for (const { wheel, downloadBytes, unpackedBytes } of missing) {
     const path = await fetch(wheel, downloadBytes);

@@ -69,6 +69,7 @@ async function tryTake(path: string, holder: Holder): Promise<boolean> {
     // A quicker one may have taken it over meanwhile; then it is given back.
     if ((await readHolder(aside))?.token !== found?.token) await attempt(link(aside, path));
     await rm(aside, { force: true });
+    return tryTake(path, holder);
   }
   return false;
 }
