@@ -95,12 +95,9 @@ describe('a hostile zip archive', () => {
 
   it('is stopped when it unpacks into more than it announces', async () => {
     const bomb = file('x', '0'.repeat(10 * 2 ** 20), { claims: { bytes: 100 } });
-    const read: number[] = [];
-    const data = writeZip([bomb]);
-    const source = inMemory(data);
+    const source = inMemory(writeZip([bomb]));
     const [entry] = await readDirectory(source);
     await expect(readEntry(source, entry as ZipEntry, 2 ** 20)).rejects.toThrow(/larger than/);
-    expect(read).toEqual([]);
   });
 
   it('is refused when it announces more than may be held in memory', async () => {

@@ -1,0 +1,89 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { readPage } from '../../src/gpu/net/read-body.js';
+import { Web } from '../../src/gpu/net/web.js';
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+}
+
+function patientWeb(indexUrls: readonly string[] = [], silenceMs = 60_000) {
+  const delays: number[] = [];
+  const sleep = (ms: number) => Promise.resolve(delays.push(ms));
+  return { web: new Web({ indexUrls, hasProxy: false, sleep, silenceMs }), delays };
+}
+const read = (web: Web, url: string) => readPage(web, url, '*/*', 1000).then(({ text }) => text);
+
+describe('reading from the web', () => {
+  it('tries again, ever more slowly, while a server is busy or breaks off', async () => {
+    let requests = 0;
+    const url = await serve((_, response) => {
+      requests++;
+      if (requests === 1) response.writeHead(503).end();
+      else if (requests === 2) response.destroy();
+      else if (requests === 3) response.writeHead(429).end();
+      else response.end('here');
+    });
+    const { web, delays } = patientWeb();
+    expect(await read(web, url)).toBe('here');
+    expect(delays).toEqual([1000, 2000, 4000]);
+  });
+
+  it('gives up in the end, with the reason', async () => {
+    const url = await serve((_, response) => response.writeHead(502).end());
+    const { web, delays } = patientWeb();
+    await expect(read(web, url)).rejects.toThrow(/cannot read http.*: the server answers 502/);
+    expect(delays).toHaveLength(5);
+  });
+
+  it('does not repeat what would be answered the same', async () => {
+    const url = await serve((_, response) => response.writeHead(403).end());
+    const { web, delays } = patientWeb();
+    await expect(read(web, url)).rejects.toThrow(/answers 403/);
+    expect(delays).toEqual([]);
+  });
+
+  it('takes a connection on which nothing comes for a broken one', async () => {
+    let requests = 0;
+    const url = await serve((_, response) => {
+      requests++;
+      if (requests > 1) response.end('here');
+      else response.write('he');
+    });
+    const { web, delays } = patientWeb([], 300);
+    expect(await read(web, url)).toBe('here');
+    expect(delays.length).toBeGreaterThan(0);
+  });
+
+  it('does not take more than it expects', async () => {
+    const url = await serve((_, response) => response.end('x'.repeat(2000)));
+    await expect(read(patientWeb().web, url)).rejects.toThrow(/far more/);
+  });
+
+  it('sends credentials to the server that they are for, and to no other', async () => {
+    const seen: Record<string, string | undefined> = {};
+    const note = (name: string) =>
+      serve((request, response) => {
+        seen[name] = request.headers.authorization;
+        response.end(name);
+      });
+    const [index, other] = [await note('index'), await note('other')];
+    const { web } = patientWeb([index.replace('//', '//me:secret@')]);
+    await read(web, `${index}/simple/x/`);
+    await read(web, `${other}/files/x.whl`);
+    expect(seen['index']).toBe(`Basic ${Buffer.from('me:secret').toString('base64')}`);
+    expect(seen['other']).toBeUndefined();
+  });
+});
