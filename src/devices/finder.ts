@@ -28,5 +28,6 @@ const TENSORRT_PROBE_MS = 900_000;
 
 /** How long a device may take to load the model and look at the pictures. */
 export function probeLimitMs(device: DeviceName): number {
+  if (device === 'cpu') return PROBE_MS;
   return testDevices().probeMs ?? (device === 'tensorrt' ? TENSORRT_PROBE_MS : PROBE_MS);
 }

@@ -44,8 +44,8 @@ interface StubDevice extends Omit<StubModel, 'devices'> {
   readonly crash?: boolean;
   /** Never finish loading. */
   readonly hang?: boolean;
-  /** Find something else than there is. */
-  readonly garbage?: boolean;
+  /** Find something else than there is, or nothing that is a number. */
+  readonly garbage?: 'labels' | 'nan';
 }
 
 export async function readStub(modelPath: string): Promise<StubModel> {
@@ -59,7 +59,7 @@ export async function loadStub(config: EngineConfig, threads: number): Promise<R
   const size = config.input.width * config.input.height * 3;
   const never = new Int32Array(new SharedArrayBuffer(4));
   const leaked: Uint8Array[] = [];
-  const garbage = model.garbage === true ? 1 : 0;
+  const label = model.garbage === 'labels' ? 1 : 0;
   const speed = threads > 1 ? (model.wide_speedup ?? 1) : 1;
   let isWarm = false;
   if (model.crash === true) process.kill(process.pid, 'SIGSEGV');
@@ -70,7 +70,7 @@ export async function loadStub(config: EngineConfig, threads: number): Promise<R
     ...(config.countsNodes && { placement: { nodes: 7, ofNodes: 8 } }),
     async run(pixels, count) {
       const boxes = new Float32Array(count * 4);
-      const scores = new Float32Array(count).fill(1);
+      const scores = new Float32Array(count).fill(model.garbage === 'nan' ? Number.NaN : 1);
       const reds: number[] = [];
       for (let index = 0; index < count; index++) {
         const [red = 0, green = 0, blue = 0] = pixels.subarray(index * size, index * size + 3);
@@ -98,7 +98,7 @@ export async function loadStub(config: EngineConfig, threads: number): Promise<R
       return Promise.resolve({
         boxes: { data: boxes, dims: [count, 1, 4] },
         scores: { data: scores, dims: [count, 1] },
-        classes: { data: new Int32Array(count).fill(garbage), dims: [count, 1] },
+        classes: { data: new Int32Array(count).fill(label), dims: [count, 1] },
       });
     },
   };
