@@ -1,72 +1,11 @@
-import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config/load.js';
-import type { ModelSettings } from '../../src/config/schema.js';
 import type { EngineConfig } from '../../src/engine/messages.js';
-import { Calibration } from '../../src/planning/calibration.js';
 import { nextBatch, splitsFor } from '../../src/planning/exploration.js';
 import { fasterOf, type Profile, sessionBytes, summarise } from '../../src/planning/profile.js';
-import { ProfileCache, type ProfileKey } from '../../src/planning/profile-cache.js';
-import type { Probe } from '../../src/planning/profiler.js';
+import { folder, KEY, machine, setUp } from '../helpers/calibration.js';
 
-const machine = { cores: 2, memoryBytes: 16 * 2 ** 30, name: 'a machine' };
-const KEY: ProfileKey = {
-  modelSha256: 'abc',
-  runtime: 'fake 1',
-  device: 'cpu',
-  machine: machine.name,
-  scope: 'auto',
-};
-const folder = (): string => mkdtempSync(join(tmpdir(), 'shoal-cache-'));
-
-/** A machine on which a batch takes as long as `time` says. Time passes only by measuring. */
-function setUp(
-  time: (config: EngineConfig, batch: number) => number,
-  part: Partial<ModelSettings> = {},
-  cacheFolder = folder(),
-  key = KEY,
-  engine: Partial<EngineConfig> = {},
-) {
-  const state = { now: 0, spawned: [] as string[], alive: 0, niceness: [] as number[] };
-  const problems: string[] = [];
-  const spawn = (config: EngineConfig): Probe => {
-    const { sessions, threads } = config.plan;
-    state.spawned.push(`${String(sessions)}×${String(threads)}`);
-    state.alive++;
-    let isDead = false;
-    return {
-      start: () => Promise.resolve('fake'),
-      measure: async (batch, runs) => {
-        await Promise.resolve();
-        if (isDead) throw new Error('it is dead');
-        const ms = time(config, batch);
-        state.now += ms * runs;
-        const times = Array.from({ length: runs * sessions }, () => ms);
-        return { batch, ms: times, decodeMs: 3, rssBytes: (100 + 50 * sessions + batch) * 2 ** 20 };
-      },
-      kill: () => {
-        if (!isDead) state.alive--;
-        isDead = true;
-      },
-    };
-  };
-  const calibration = new Calibration({
-    settings: { ...loadConfig({ environment: {}, flags: {} }), ...part },
-    machine,
-    cache: new ProfileCache(cacheFolder),
-    key: () => Promise.resolve(key),
-    engine: { input: { width: 8, height: 8 }, ...engine } as EngineConfig,
-    hostFor: (niceness) => {
-      state.niceness.push(niceness);
-      return { spawn, now: () => state.now };
-    },
-    onMeasure: () => undefined,
-    onProblem: (problem) => problems.push(problem),
-  });
-  return { calibration, state, problems, cacheFolder };
-}
 const laptop = ({ plan }: EngineConfig, batch: number): number =>
   plan.threads === 2 ? 9 * batch : 17 * batch;
 
@@ -289,33 +228,5 @@ describe('summarise', () => {
     const about = { provider: 'cpu', measuredAt: '', depth: 'quick' } as const;
     expect(sessionBytes(summarise([split(4, 400), split(1, 100)], about))).toBe(100);
     expect(sessionBytes(summarise([split(4, 400)], about))).toBeUndefined();
-  });
-});
-
-describe('Calibration on a GPU', () => {
-  const ON_CUDA = { isPipelined: true, device: { name: 'cuda', index: 0 } } as const;
-
-  it('measures one, two and three sessions of CUDA by the buckets', async () => {
-    const gpu = ({ plan }: EngineConfig, batch: number): number => plan.sessions * (2 + batch / 8);
-    const { calibration, state } = setUp(gpu, {}, folder(), KEY, ON_CUDA);
-    const found = await calibration.obtain();
-    expect(state).toMatchObject({ spawned: ['1×1', '2×1', '3×1'], alive: 0 });
-    const sizes = found?.profile.splits[0]?.points.map(({ batch }) => batch) ?? [];
-    expect(sizes.slice(0, 8)).toEqual([1, 2, 4, 8, 12, 16, 24, 32]);
-  });
-
-  it('does not count the time that the first run of a batch size takes', async () => {
-    const seen = new Set<string>();
-    const gpu = ({ plan }: EngineConfig, batch: number): number => {
-      const key = `${String(plan.sessions)} ${String(batch)}`;
-      const isCold = !seen.has(key);
-      seen.add(key);
-      return isCold ? 900 : 5;
-    };
-    const hand = { sessions: 1 } as const;
-    const { calibration } = setUp(gpu, hand, folder(), KEY, ON_CUDA);
-    const [split] = (await calibration.obtain())?.profile.splits ?? [];
-    expect(split?.points.map(({ batch }) => batch).at(-1)).toBe(128);
-    expect(split?.points.every(({ ms }) => ms === 5)).toBe(true);
   });
 });

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import type { EngineConfig } from '../../src/engine/messages.js';
+import { folder, KEY, setUp } from '../helpers/calibration.js';
+
+describe('Calibration on a GPU', () => {
+  const ON_CUDA = { isPipelined: true, device: { name: 'cuda', index: 0 } } as const;
+
+  it('measures one, two and three sessions of CUDA by the buckets', async () => {
+    const gpu = ({ plan }: EngineConfig, batch: number): number => plan.sessions * (2 + batch / 8);
+    const { calibration, state } = setUp(gpu, {}, folder(), KEY, ON_CUDA);
+    const found = await calibration.obtain();
+    expect(state).toMatchObject({ spawned: ['1×1', '2×1', '3×1'], alive: 0 });
+    const sizes = found?.profile.splits[0]?.points.map(({ batch }) => batch) ?? [];
+    expect(sizes.slice(0, 8)).toEqual([1, 2, 4, 8, 12, 16, 24, 32]);
+  });
+
+  it('does not count the time that the first run of a batch size takes', async () => {
+    const seen = new Set<string>();
+    const gpu = ({ plan }: EngineConfig, batch: number): number => {
+      const key = `${String(plan.sessions)} ${String(batch)}`;
+      const isCold = !seen.has(key);
+      seen.add(key);
+      return isCold ? 900 : 5;
+    };
+    const hand = { sessions: 1 } as const;
+    const { calibration } = setUp(gpu, hand, folder(), KEY, ON_CUDA);
+    const [split] = (await calibration.obtain())?.profile.splits ?? [];
+    expect(split?.points.map(({ batch }) => batch).at(-1)).toBe(128);
+    expect(split?.points.every(({ ms }) => ms === 5)).toBe(true);
+  });
+});
