@@ -1,4 +1,4 @@
-import type { ItemMeta, Results, SessionKind } from '../engine/messages.js';
+import type { ItemMeta, SessionKind } from '../engine/messages.js';
 import { visibleSize } from '../image/info.js';
 import { type BatcherConfig, rulesFor } from './batcher-config.js';
 import { DecodeBudget } from './decode-budget.js';
@@ -8,6 +8,7 @@ import type { Lane, LaneAnswer, RanAnswer } from './lane-messages.js';
 import { LiveView } from './live-view.js';
 import { droppedOutcome, outcomesOf, ranBatch } from './outcomes.js';
 import { type BatchDecision, type BatchRules, decideBatch } from './policy.js';
+import type { Report } from './report.js';
 import { Traffic } from './traffic.js';
 import { Waitlist } from './waitlist.js';
 
@@ -17,7 +18,7 @@ export interface BatcherHost {
   now(): number;
   /** Calls back once; returns a function that calls it off. */
   after(ms: number, callback: () => void): () => void;
-  report(results: Results): void;
+  report(report: Report): void;
   /** The compressed bytes of an item are no longer needed. */
   releaseBytes(bytes: Uint8Array): void;
 }

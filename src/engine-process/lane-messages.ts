@@ -1,7 +1,6 @@
 /** What the batcher and a lane say to each other; a plain lane is a worker thread. */
 import type { EngineConfig, SessionKind } from '../engine/messages.js';
 import type { ErrorCode } from '../errors.js';
-import type { Detection } from '../heads/detection.js';
 import type { ImageInfo } from '../image/info.js';
 
 export interface LaneConfig {
@@ -59,7 +58,8 @@ export interface PublicError {
 export interface RunResult {
   /** 0 for a picture that was decoded before. */
   readonly decodeMs: number;
-  readonly result: readonly Detection[] | PublicError;
+  /** The detections as JSON, or why there are none. */
+  readonly result: string | PublicError;
 }
 
 export type LaneAnswer =

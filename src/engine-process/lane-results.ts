@@ -13,7 +13,7 @@ export function applyHead(
   { threshold, width, height }: Seen,
 ): RunResult['result'] {
   try {
-    return HEADS[head](outputs, { index, threshold, labels, width, height });
+    return JSON.stringify(HEADS[head](outputs, { index, threshold, labels, width, height }));
   } catch (error) {
     return toPublicError(error);
   }

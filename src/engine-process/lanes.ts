@@ -63,7 +63,10 @@ function plain(
   return { lanes, start: () => Promise.all(lanes.map((lane) => lane.start())) };
 }
 
-/** Threads with a session only run; others do everything else. */
+/**
+ * Threads with a session only run; others do everything else. One of those never decodes, so that
+ * a session need not wait for a batch, nor a batch for its answer, until a picture is decoded.
+ */
 function pipelined(
   engine: EngineConfig,
   slots: SharedArrayBuffer,
@@ -73,7 +76,7 @@ function pipelined(
     const config: SessionThreadConfig = { engine };
     return new WorkerThread<SessionTask, SessionAnswer>('./session-thread.js', config, onDeath);
   });
-  const helpers = Array.from({ length: Math.max(1, engine.decodeLanes) }, (_, index) => {
+  const helpers = Array.from({ length: 1 + Math.max(1, engine.decodeLanes) }, (_, index) => {
     const config: HelperThreadConfig = { engine, slots, blocksLoaders: index === 0 };
     return new WorkerThread<HelperTask, HelperAnswer>('./helper-thread.js', config, onDeath);
   });
@@ -84,7 +87,7 @@ function pipelined(
   );
   const lanes = [
     ...sessions.map((session) => new PipelinedLane(session, pool, pixels, engine.buckets)),
-    ...helpers.map((helper) => new HelperLane(pool, helper)),
+    ...helpers.slice(1).map((helper) => new HelperLane(pool, helper)),
   ];
   return { lanes, start: () => Promise.all([...sessions, ...helpers].map((one) => one.start())) };
 }

@@ -20,13 +20,21 @@ import type {
   Ready,
   Stuck,
 } from '../engine/messages.js';
-import { encodeFrameHead, FRAME, type Frame, FrameReader, WIRE_VERSION } from '../engine/wire.js';
+import {
+  encodeFrameHead,
+  encodeFrameText,
+  FRAME,
+  type Frame,
+  FrameReader,
+  WIRE_VERSION,
+} from '../engine/wire.js';
 import { Batcher } from './batcher.js';
 import { BytePool } from './byte-pool.js';
 import { asItem, splitChecks } from './check.js';
 import { startLanes } from './lanes.js';
 import { IntakeHub } from './intake-hub.js';
 import { fillWithNoise, measure, measureDecode } from './measure.js';
+import { reportText } from './report.js';
 
 const SOCKET_FD = 3;
 /** One read takes what the socket holds, instead of 64 KB at a time into fresh memory. */
@@ -127,11 +135,8 @@ async function configure(config: EngineConfig): Promise<void> {
           clearTimeout(timer);
         };
       },
-      report: (all) => {
-        if (hasFailed) return;
-        const { results, checked } = splitChecks(all);
-        if (results !== undefined) socket.write(encodeFrameHead(FRAME.results, results));
-        for (const one of checked) socket.write(encodeFrameHead(FRAME.checked, one));
+      report: (report) => {
+        if (!hasFailed) socket.write(encodeFrameText(FRAME.results, reportText(report)));
       },
       releaseBytes: (bytes) => {
         if (!intakes.release(bytes)) pool.giveBack(bytes);

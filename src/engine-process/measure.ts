@@ -26,7 +26,7 @@ export async function measure(
       const started = performance.now();
       lane.assign({ kind: 'run', session: 'narrow', items }, (answer) => {
         if (answer.kind !== 'ran') return;
-        const failed = answer.results.some(({ result }) => 'code' in result);
+        const failed = answer.results.some(({ result }) => typeof result !== 'string');
         const { ceiling, busyMs = performance.now() - started } = answer;
         if (ceiling !== undefined) reject(new Error('there is not enough memory for this batch'));
         else if (failed) reject(new Error('the model fails on made-up pictures'));

@@ -1,6 +1,7 @@
-import type { ItemOutcome, RanBatch, SessionKind } from '../engine/messages.js';
+import type { RanBatch, SessionKind } from '../engine/messages.js';
 import { dropReason, type Item } from './item.js';
 import type { RanAnswer, RunResult } from './lane-messages.js';
+import type { ItemReport } from './report.js';
 
 /** What the server is told about a batch; nothing when nothing ran. */
 export function ranBatch(
@@ -16,16 +17,16 @@ export function ranBatch(
 export function outcomesOf(
   batch: readonly Item[],
   { inferMs, postMs, results }: RanAnswer,
-): ItemOutcome[] {
-  return batch.map(({ meta: { id }, decodeMs: before }, index): ItemOutcome => {
+): ItemReport[] {
+  return batch.map(({ meta: { id }, decodeMs: before }, index): ItemReport => {
     const { decodeMs, result } = results[index] ?? MISSING_RESULT;
-    if ('code' in result) return { id, error: result };
-    return { id, detections: result, timings: { decodeMs: before + decodeMs, inferMs, postMs } };
+    if (typeof result !== 'string') return { id, error: result };
+    return { id, found: result, timings: { decodeMs: before + decodeMs, inferMs, postMs } };
   });
 }
 
 /** What became of an item that is not computed any more. */
-export function droppedOutcome(item: Item, now: number): ItemOutcome {
+export function droppedOutcome(item: Item, now: number): ItemReport {
   const stage = item.state === 'ready' ? 'decoded' : 'undecoded';
   return { id: item.meta.id, dropped: dropReason(item, now) ?? 'cancelled', stage };
 }

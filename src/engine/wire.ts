@@ -61,7 +61,11 @@ export interface Frame {
 
 /** Header and JSON part; the body, if any, is written behind it as it is. */
 export function encodeFrameHead(type: FrameType, meta: unknown, bodyLength = 0): Buffer {
-  const json = meta === undefined ? '' : JSON.stringify(meta);
+  return encodeFrameText(type, meta === undefined ? '' : JSON.stringify(meta), bodyLength);
+}
+
+/** The same for a JSON part that is text already. */
+export function encodeFrameText(type: FrameType, json: string, bodyLength = 0): Buffer {
   const metaLength = Buffer.byteLength(json);
   const head = Buffer.allocUnsafe(HEADER_BYTES + metaLength);
   head.writeUInt32LE(metaLength, 0);

@@ -1,6 +1,7 @@
 import type { BatchingMode, ItemMeta, ItemOutcome, Results } from '../../src/engine/messages.js';
 import { Batcher } from '../../src/engine-process/batcher.js';
 import type { Lane, LaneAnswer, LaneTask } from '../../src/engine-process/lane-messages.js';
+import { reportText } from '../../src/engine-process/report.js';
 import type { Curve } from '../../src/planning/curve.js';
 import { fakePipeline } from './fake-pipeline.js';
 
@@ -41,10 +42,10 @@ export class FakeLane implements Lane {
     }
     const results = task.items.map(({ source, width }) => {
       const isEncoded = typeof source !== 'number';
-      const found = [{ label: 'x', confidence: 1, bbox: [width, 0, 0, 0] as const }];
+      const found = JSON.stringify([{ label: 'x', confidence: 1, bbox: [width, 0, 0, 0] }]);
       return { decodeMs: isEncoded ? 1 : 0, result: isEncoded && decodeError ? error : found };
     });
-    const batchSize = results.filter(({ result }) => !('code' in result)).length;
+    const batchSize = results.filter(({ result }) => typeof result === 'string').length;
     const ran = { kind: 'ran', batchSize, inferMs: 5, postMs: 1, results } as const;
     this.#onAnswer?.(ceiling === undefined ? ran : { ...ran, ceiling });
   }
@@ -113,7 +114,7 @@ function batcherOn(
         state.timers.set(callback, state.now + ms);
         return () => state.timers.delete(callback);
       },
-      report: (results) => reports.push(results),
+      report: (report) => reports.push(JSON.parse(reportText(report)) as Results),
       releaseBytes: () => state.released++,
     },
   );

@@ -64,9 +64,9 @@ export class FakeHelper extends FakeThread<HelperTask, HelperAnswer> {
         const results = task.parts.flatMap((part): RunResult['result'][] => {
           if ('error' in part) return [part.error];
           const numbers = part.outputs['number']?.data.slice(0, part.count) ?? [];
-          return Array.from(numbers, (number) => [
-            { label: 'x', confidence: 1, bbox: [number, 0, 0, 0] },
-          ]);
+          return Array.from(numbers, (number) =>
+            JSON.stringify([{ label: 'x', confidence: 1, bbox: [number, 0, 0, 0] }]),
+          );
         });
         return { kind: 'finished', ms: 1, results };
       }
