@@ -8,7 +8,6 @@
 import { type ConnectOpts, Socket, type SocketConstructorOpts } from 'node:net';
 import type {
   CancelMeta,
-  Check,
   EngineConfig,
   Failed,
   Hello,
@@ -30,7 +29,6 @@ import {
 } from '../engine/wire.js';
 import { Batcher } from './batcher.js';
 import { BytePool } from './byte-pool.js';
-import { asItem, splitChecks } from './check.js';
 import { startLanes } from './lanes.js';
 import { IntakeHub } from './intake-hub.js';
 import { fillWithNoise, measure, measureDecode } from './measure.js';
@@ -92,9 +90,6 @@ function handleFrame({ type, meta, body }: Frame): void {
       break;
     case FRAME.item:
       engine?.batcher.add(meta as ItemMeta, body);
-      break;
-    case FRAME.check:
-      engine?.batcher.add(asItem(meta as Check), body);
       break;
     case FRAME.intake:
       intakes.follow(meta as IntakeOrder);

@@ -7,8 +7,6 @@ import { deviceEnvironment } from '../gpu/device-environment.js';
 import { bytesOf, type ImageSource, isRemote } from './image-source.js';
 import type { Intakes } from './intakes.js';
 import type {
-  Check,
-  Checked,
   EngineConfig,
   Failed,
   Hello,
@@ -29,7 +27,6 @@ export interface EngineEvents {
   onPong(pong: Pong): void;
   onMeasured?(measured: Measured): void;
   onStuck?(stuck: Stuck): void;
-  onChecked?(checked: Checked): void;
   /** The last event, whatever ended the process. */
   onEnd(reason: string): void;
 }
@@ -124,13 +121,6 @@ export class EngineLink {
     this.#socket.write(encodeFrameHead(FRAME.measure, measure));
   }
 
-  sendCheck(check: Check, file: Uint8Array): void {
-    this.#socket.cork();
-    this.#socket.write(encodeFrameHead(FRAME.check, check, file.length));
-    this.#socket.write(file);
-    this.#socket.uncork();
-  }
-
   /** The only way an engine is ended: native threads do not survive a polite exit. */
   kill(reason?: string): void {
     this.#failure ??= reason;
@@ -174,9 +164,6 @@ export class EngineLink {
         break;
       case FRAME.stuck:
         this.#events.onStuck?.(meta as Stuck);
-        break;
-      case FRAME.checked:
-        this.#events.onChecked?.(meta as Checked);
         break;
       default:
         this.kill(`it sent an unknown frame ${String(type)}`);

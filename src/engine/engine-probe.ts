@@ -1,7 +1,7 @@
 import type { Detection } from '../heads/detection.js';
 import type { ImageInfo } from '../image/info.js';
 import { EngineLink } from './engine-link.js';
-import type { Checked, EngineConfig, Measured, Ready } from './messages.js';
+import type { EngineConfig, ItemOutcome, Measured, Ready } from './messages.js';
 
 /** How long a check may take; whoever asks for it has a limit of its own. */
 const CHECK_MS = 600_000;
@@ -17,7 +17,7 @@ export class EngineProbe {
   readonly #ready: Promise<Ready>;
   readonly #waiters = new Set<Waiter<never>>();
   #onMeasured: Waiter<Measured> | undefined;
-  readonly #onChecked = new Map<number, Waiter<Checked>>();
+  readonly #onChecked = new Map<number, Waiter<ItemOutcome>>();
   #checks = 0;
   #ended: Error | undefined;
 
@@ -33,10 +33,11 @@ export class EngineProbe {
       config,
       {
         onReady: (ready) => onReady?.resolve(ready),
-        onResults: () => undefined,
+        onResults: ({ items }) => {
+          for (const outcome of items) this.#onChecked.get(outcome.id)?.resolve(outcome);
+        },
         onPong: () => undefined,
         onMeasured: (measured) => this.#onMeasured?.resolve(measured),
-        onChecked: (checked) => this.#onChecked.get(checked.id)?.resolve(checked),
         onEnd: (reason) => {
           this.#ended = new Error(reason);
           for (const waiter of this.#waiters) waiter.reject(this.#ended);
@@ -71,13 +72,14 @@ export class EngineProbe {
     threshold: number,
   ): Promise<readonly Detection[]> {
     const id = ++this.#checks;
-    const checked = await this.#wait<Checked>((waiter) => {
+    const outcome = await this.#wait<ItemOutcome>((waiter) => {
       this.#onChecked.set(id, waiter);
-      this.#link.sendCheck({ id, threshold, timeLeftMs: CHECK_MS, image }, file);
+      const wish = { threshold, timeLeftMs: CHECK_MS, isBackground: false, rank: 0 };
+      this.#link.sendItem({ id, image, ...wish }, [file]);
     });
     this.#onChecked.delete(id);
-    if ('error' in checked) throw new Error(checked.error);
-    return checked.detections;
+    if ('detections' in outcome) return outcome.detections;
+    throw new Error('error' in outcome ? outcome.error.detail : `it was ${outcome.dropped}`);
   }
 
   kill(): void {

@@ -174,19 +174,6 @@ export interface Measured {
   readonly rssBytes: number;
 }
 
-/** A known picture, to see whether the engine still finds in it what it should. */
-export interface Check {
-  /** Counts from 1; checks have numbers of their own. */
-  readonly id: number;
-  readonly threshold: number;
-  readonly timeLeftMs: number;
-  readonly image: ImageInfo;
-}
-
-export type Checked =
-  | { readonly id: number; readonly detections: readonly Detection[] }
-  | { readonly id: number; readonly error: string };
-
 /** The engine is about to end itself because these images did not return from a session. */
 export interface Stuck {
   readonly ids: readonly number[];

@@ -37,14 +37,10 @@ export const FRAME = {
   measured: 11,
   /** engine → server: images that hang; the engine ends itself. */
   stuck: 12,
-  /** server → engine: a known picture, at any time. It goes the way of an item. */
-  check: 13,
-  /** engine → server: what was found in it. */
-  checked: 14,
   /** server → engine: where to connect to for items, besides this socket. */
-  intake: 15,
+  intake: 13,
   /** Between the server and a front: a list of messages. */
-  messages: 16,
+  messages: 14,
 } as const;
 export type FrameType = (typeof FRAME)[keyof typeof FRAME];
 
