@@ -91,7 +91,10 @@ async function run(isPipelined: boolean): Promise<Run> {
         const [first] = done;
         if (batch !== undefined) batches++;
         if (first !== undefined && 'timings' in first) runMs += first.timings.inferMs;
-        for (let sent = 0; sent < done.length; sent++) link.sendItem(meta(), [image]);
+        // Whoever is answered asks again.
+        done.forEach(() => {
+          link.sendItem(meta(), [image]);
+        });
       },
       onPong: () => undefined,
       onEnd: (reason) => {

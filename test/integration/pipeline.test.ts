@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { EngineConfig, ItemOutcome } from '../../src/engine/messages.js';
 import { TestEngine } from '../helpers/engine.js';
@@ -95,7 +96,7 @@ describe('a pipelined engine', () => {
   });
 
   it('names those that hang, and not those that are staged behind them', async () => {
-    const limits = { hangTimeoutMs: 1500, decodeLanes: 1 };
+    const limits = { hangTimeoutMs: 3000, decodeLanes: 1 };
     engine = await TestEngine.start({ hang_on_red: BAD }, { ...plan(2), ...limits });
     await send([BAD, 1, 2, 3]);
     await until(() => engine.ended !== undefined);
@@ -130,6 +131,26 @@ describe('a pipelined engine', () => {
     expect([engine.outcomes.length, answers.size]).toEqual([200, 200]);
     const kinds = new Set([...answers.values()].map(kind));
     expect(kinds).toEqual(new Set(['ran', 'cancelled', 'expired']));
+  });
+
+  it('finds with a real model what a plain engine finds', async () => {
+    const folder = 'models/ssdlite-mobilenet-v2';
+    const manifest = readFileSync(`${folder}/shoal.json`, 'utf8');
+    const { labels, input } = JSON.parse(manifest) as Pick<EngineConfig, 'labels' | 'input'>;
+    const model = { modelPath: `${folder}/model.onnx`, runtime: 'onnx', labels, input } as const;
+    const photo = readFileSync('examples/coffee.jpg');
+    const found: unknown[] = [];
+    for (const isPipelined of [true, false]) {
+      engine = await TestEngine.start({}, { ...plan(4), ...model, isPipelined, buckets: [4] });
+      for (const id of ramp(6)) engine.send(id, photo);
+      const answers = [...(await engine.answers(6)).values()];
+      found.push(answers.map((answer) => 'detections' in answer && answer.detections));
+      engine.stop();
+    }
+    expect(found[0]).toEqual(found[1]);
+    expect(found[0]).toContainEqual(
+      expect.arrayContaining([expect.objectContaining({ label: 'cup' })]),
+    );
   });
 
   it('says of a model that cannot be loaded why', async () => {
