@@ -52,8 +52,10 @@ export class RemotePredictor implements Predictor {
     throw new ShoalError('model_not_found', 'No model of that name is loaded; see GET /models.');
   }
 
-  findCrowded(model = this.#host.defaultModel): string | undefined {
-    return this.#crowded[this.#host.models.indexOf(model)] === true ? model : undefined;
+  /** What is known here may be old; whoever asks is worth a question to the server process. */
+  findCrowded(model = this.#host.defaultModel, isAsking: boolean): string | undefined {
+    const index = this.#host.models.indexOf(model);
+    return index >= 0 && (isAsking || this.#crowded[index] === true) ? model : undefined;
   }
 
   assess(model: string, visitor: Visitor, done: (refusal: Refusal | undefined) => void): void {

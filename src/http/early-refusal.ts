@@ -33,14 +33,14 @@ export function refusingServer(
 ): Server {
   const server = createServer(options, (request, response) => {
     if (host.passOn?.(request, response) === true) return;
-    refuse(request, response, host, () => {
+    refuse(request, response, host, false, () => {
       handle(request, response);
     });
   });
   // A client that asks before it sends its body need not send it when it is refused.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     if (host.passOn?.(request, response) === true) return;
-    refuse(request, response, host, () => {
+    refuse(request, response, host, true, () => {
       if (isKnown(request, host)) response.writeContinue();
       handle(request, response);
     });
@@ -62,11 +62,12 @@ function refuse(
   request: IncomingMessage,
   response: ServerResponse,
   host: RefusalDependencies,
+  isAsking: boolean,
   goOn: () => void,
 ): void {
   const { predictor, keys, lifecycle, timeoutMs } = host;
   const path = predictPathOf(request);
-  const model = path === undefined ? undefined : predictor.findCrowded(path.model);
+  const model = path === undefined ? undefined : predictor.findCrowded(path.model, isAsking);
   if (model === undefined || lifecycle.isDraining) {
     goOn();
     return;

@@ -36,8 +36,11 @@ export interface Guest {
 export interface Predictor {
   /** @throws for a model that is not there */
   nameOf(model: string | undefined): string;
-  /** The name of a model at which somebody who comes now would have to wait. */
-  findCrowded(model: string | undefined): string | undefined;
+  /**
+   * The name of a model at which somebody who comes now would have to wait.
+   * @param isAsking whether the client waits to be told, so that it must not be told wrongly
+   */
+  findCrowded(model: string | undefined, isAsking: boolean): string | undefined;
   /** Whether a request would be refused, before anything else is done for it. */
   assess(model: string, visitor: Visitor, done: (refusal: Refusal | undefined) => void): void;
   /** @param done called once, with an error when it is refused */

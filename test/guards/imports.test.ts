@@ -31,18 +31,19 @@ describe('imports', () => {
 
   /** Which folders a folder may know. What is not listed may be known by all. */
   const layers: Readonly<Record<string, readonly string[]>> = {
-    http: ['cli', 'server', 'index'],
+    http: ['cli', 'server', 'index', 'front'],
+    front: ['server'],
     cli: [],
     load: ['cli', 'tune'],
     tune: ['cli'],
     'engine-process': [],
     gpu: ['cli', 'devices', 'engine', 'http', 'models', 'server', 'telemetry'],
-    models: ['http', 'jobs', 'cli', 'server'],
+    models: ['http', 'jobs', 'cli', 'server', 'front'],
     jobs: ['http', 'cli', 'server'],
-    admission: ['http', 'jobs', 'models', 'gpu', 'server'],
+    admission: ['http', 'jobs', 'models', 'gpu', 'server', 'front'],
     devices: ['models', 'http', 'cli'],
-    image: ['http', 'jobs', 'engine', 'engine-process', 'devices', 'models'],
-    heads: ['http', 'jobs', 'engine', 'engine-process', 'devices', 'models', 'index'],
+    image: ['http', 'jobs', 'front', 'engine', 'engine-process', 'devices', 'models'],
+    heads: ['http', 'jobs', 'front', 'engine', 'engine-process', 'devices', 'models', 'index'],
   };
   it.each(Object.entries(layers))('%s is known only where it may be', (folder, allowed) => {
     const folderOf = (file: string): string => file.split('/')[1]?.replace('.ts', '') ?? '';
