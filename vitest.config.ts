@@ -12,6 +12,19 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          // What clients see must not depend on how many processes receive their requests.
+          name: 'fronts',
+          include: ['test/integration/{admission,auth,crash,lifecycle,predict,protection}.test.ts'],
+          env: { SHOAL_HTTP_WORKERS: '2' },
+          sequence: { groupOrder: 1 },
+          fileParallelism: false,
+          testTimeout: 60_000,
+          hookTimeout: 30_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
           // Each starts real servers; side by side they would only measure each other.

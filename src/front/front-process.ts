@@ -104,9 +104,13 @@ export class FrontProcess {
     });
   }
 
-  /** It ends as soon as it sees that. */
+  /** The server ends; the front does so as soon as it sees that. */
   stop(): void {
     this.#channel.close();
+  }
+
+  kill(): void {
+    this.#worker.process.kill('SIGKILL');
   }
 
   #end(reason: string): void {

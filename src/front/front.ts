@@ -31,7 +31,6 @@ interface Parts {
 export class Front {
   readonly #channel: Channel<ToFront, ToServer>;
   #parts: Parts | undefined;
-  #welcome: Welcome | undefined;
   #toldBytes = 0;
   #newsTimer: NodeJS.Timeout | undefined;
 
@@ -42,15 +41,10 @@ export class Front {
       },
       news: () => this.#news(),
       onClose: () => {
-        this.#end();
+        // The server process has ended, in whatever way; nothing can be answered any more.
+        process.exit(0);
       },
     });
-  }
-
-  /** The server process has ended, in whatever way; nothing can be answered any more. */
-  #end(): void {
-    if (this.#welcome !== undefined) removeFolder(this.#welcome.folder);
-    process.exit(0);
   }
 
   #news(): ToServer[] {
@@ -63,7 +57,10 @@ export class Front {
   }
 
   async #start(welcome: Welcome): Promise<void> {
-    this.#welcome = welcome;
+    // Without a failure it ends only with the server process, which may have left it behind.
+    process.once('exit', (code) => {
+      if (code === 0) removeFolder(welcome.folder);
+    });
     const { config, token, innerPath, maxConnections, port } = welcome;
     const send = (message: ToServer): void => {
       this.#channel.send(message);

@@ -154,7 +154,7 @@ export class Fronts {
   #cannot({ front }: Slot, error: ListenError): void {
     this.#settleStart?.reject(Object.assign(new Error(error.message), error));
     // It tries again, as if it had ended by itself.
-    front?.stop();
+    front?.kill();
   }
 
   #handleEnd(slot: Slot, reason: string): void {

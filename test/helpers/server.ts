@@ -66,7 +66,7 @@ export class TestServer {
   }
 
   enginePids(): number[] {
-    return childrenOf(this.pid).filter((pid) => commandOf(pid).includes('engine-process'));
+    return enginesOf(this.pid);
   }
 
   /** The processes that receive requests, where those are others than the server process. */
@@ -148,6 +148,10 @@ export async function runToEnd(
 export function childrenOf(pid: number): number[] {
   const tasks = `/proc/${String(pid)}/task/${String(pid)}/children`;
   return readFileSync(tasks, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+}
+
+export function enginesOf(pid: number): number[] {
+  return childrenOf(pid).filter((child) => commandOf(child).includes('engine-process'));
 }
 
 /** Empty for a process that is gone. */

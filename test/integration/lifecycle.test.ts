@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { GREEN, solidPng } from '../helpers/pictures.js';
 import {
-  childrenOf,
+  enginesOf,
   isAlive,
   runCli,
   runToEnd,
@@ -126,7 +126,7 @@ describe('shutdown', () => {
   it('during start-up ends at once, and the engine with it', async () => {
     const child = runCli(['serve', '--port', '0']);
     const exit = new Promise((resolve) => child.once('exit', resolve));
-    const engines = (): number[] => childrenOf(child.pid as number);
+    const engines = (): number[] => enginesOf(child.pid as number);
     await until(() => engines().length === 1);
     const [engine] = engines();
     child.kill('SIGTERM');
