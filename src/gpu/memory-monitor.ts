@@ -66,7 +66,7 @@ export class GpuMonitor {
 
   /** The models serve now. */
   start(models: readonly WatchedModel[]): void {
-    if (!models.some(({ devices }) => devices.some(isOnGpu))) return;
+    if (!models.some(({ variant }) => variant.devices.some(isOnGpu))) return;
     this.#models = models;
     this.#startedAt = this.#host.now();
     this.#timer = setInterval(() => {
@@ -129,11 +129,12 @@ export class GpuMonitor {
       else this.#full.delete(key);
       logChange(this.#telemetry.log, is, { reading, share, models, high: this.#high });
     }
-    for (const { devices, gate, engine } of this.#models) {
+    for (const { variant, gate, engine } of this.#models) {
+      const { devices } = variant;
       const full = devices.flatMap((device, at) => (this.isHigh(device) ? [at] : []));
       // One that has another device left goes on with that.
       engine.avoid(full);
-      gate.close(full.length > 0 && full.length === devices.length ? REFUSAL : undefined);
+      gate.close(full.length === devices.length ? REFUSAL : undefined);
     }
   }
 

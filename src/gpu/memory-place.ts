@@ -43,7 +43,7 @@ export function isOnGpu({ name }: Device): boolean {
 /** Whoever computes on GPUs. */
 export interface GpuUser {
   readonly name: string;
-  readonly devices: readonly Device[];
+  readonly variant: { readonly devices: readonly Device[] };
 }
 
 /** A GPU that models run on. */
@@ -61,8 +61,8 @@ export function gpusInUse(
   environment: Environment,
 ): GpuInUse[] {
   const found = new Map<string, GpuInUse>();
-  for (const { name, devices } of users) {
-    for (const device of devices.filter(isOnGpu)) {
+  for (const { name, variant } of users) {
+    for (const device of variant.devices.filter(isOnGpu)) {
       const reading = gpuOf(device, readings, environment);
       const index = reading?.index ?? device.index;
       const key = `${reading?.vendor ?? device.name} ${String(index)}`;

@@ -55,10 +55,13 @@ export class IdleWork {
 
   #check(): void {
     for (const model of this.#models) this.#watchDrift(model);
-    // A closed gate means that there is no memory, and probes need some.
-    const isQuiet = this.#models.every(
-      ({ gate }) => gate.inFlight + gate.waiting === 0 && !gate.isClosed,
-    );
+    // There is no memory, and probes hold some.
+    if (this.#models.some(({ gate }) => gate.isClosed)) {
+      this.#quiet = 0;
+      this.#running?.abort();
+      return;
+    }
+    const isQuiet = this.#models.every(({ gate }) => gate.inFlight + gate.waiting === 0);
     this.#quiet = isQuiet ? this.#quiet + 1 : 0;
     if (this.#quiet < QUIET_CHECKS || this.#running !== undefined) return;
     const next = this.#models.find((model) => (this.#todo.get(model) ?? 'nothing') !== 'nothing');

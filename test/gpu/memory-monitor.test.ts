@@ -42,7 +42,7 @@ describe('GpuMonitor', () => {
     monitor = new GpuMonitor(high, { log, metrics }, host);
     const models = Object.entries(devices).map(([name, own]) => ({
       name,
-      devices: own,
+      variant: { devices: own },
       gate: (gates[name] = new FakeGate()),
       engine: (engine = new FakeEngine()),
     }));

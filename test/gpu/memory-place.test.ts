@@ -49,9 +49,9 @@ describe('the GPU of a device', () => {
 describe('GPUs in use', () => {
   it('are listed once, with their models', () => {
     const models = [
-      { name: 'a', devices: [cuda(1), cuda(0)] },
-      { name: 'b', devices: [cuda(1), { name: 'tensorrt', index: 1 } as const] },
-      { name: 'c', devices: [{ name: 'cpu', index: 0 } as const] },
+      { name: 'a', variant: { devices: [cuda(1), cuda(0)] } },
+      { name: 'b', variant: { devices: [cuda(1), { name: 'tensorrt', index: 1 } as const] } },
+      { name: 'c', variant: { devices: [{ name: 'cpu', index: 0 } as const] } },
     ];
     expect(gpusInUse(models, THREE, {})).toEqual([
       { index: 0, reading: THREE[0], models: ['a'] },
@@ -60,7 +60,7 @@ describe('GPUs in use', () => {
   });
 
   it('are listed even if nothing is known about them', () => {
-    expect(gpusInUse([{ name: 'a', devices: [cuda(3)] }], [], {})).toEqual([
+    expect(gpusInUse([{ name: 'a', variant: { devices: [cuda(3)] } }], [], {})).toEqual([
       { index: 3, reading: undefined, models: ['a'] },
     ]);
   });

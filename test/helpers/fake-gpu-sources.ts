@@ -64,9 +64,9 @@ export class FakeLog implements Log {
   }
 
   #writer(level: string): Log['info'] {
-    return ((fields: unknown, msg?: string) => {
+    return (fields: unknown, msg?: string) => {
       const [data, text] = typeof fields === 'string' ? [{}, fields] : [fields, msg ?? ''];
       this.lines.push({ level, fields: data as Record<string, unknown>, msg: text });
-    });
+    };
   }
 }
