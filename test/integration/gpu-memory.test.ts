@@ -1,4 +1,6 @@
+import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { HealthResponse } from '../../src/http/schemas.js';
 import { FakeGpuTool, gpuLine } from '../helpers/fake-gpu-tool.js';
@@ -14,10 +16,14 @@ describe('a model on a GPU', () => {
   });
   afterEach(() => server.stop());
 
-  const start = async (options: Record<string, unknown> = {}): Promise<void> => {
-    server = await TestServer.start([stubModels({ one: options })], {
+  const start = async (
+    cuda: Record<string, unknown> = {},
+    environment: Record<string, string> = {},
+  ): Promise<void> => {
+    server = await TestServer.start([stubModels({ one: { devices: { cuda } } })], {
       TEST_DEVICES: 'cuda',
       ...tool.environment,
+      ...environment,
     });
   };
   const health = (): Promise<HealthResponse> => server.json<HealthResponse>('/health');
@@ -51,10 +57,16 @@ describe('a model on a GPU', () => {
 
   it('takes nothing while memory is almost full, and finishes what it has', async () => {
     tool.use(2500);
-    await start({ sleep_ms: 3000 });
+    await start({ sleep_ms: 500 }, { SHOAL_MAX_BATCH: '1', SHOAL_MAX_CONCURRENT: '1' });
     const image = await solidPng(GREEN);
-    const inFlight = server.post('/predict', image);
-    await until(async () => (await health()).models[0]?.in_flight === 1);
+    let answered = 0;
+    const taken = Promise.all(
+      Array.from({ length: 8 }, () => server.post('/predict', image).finally(() => answered++)),
+    );
+    await until(async () => {
+      const [model] = (await health()).models;
+      return answered + (model?.in_flight ?? 0) + (model?.queue_depth ?? 0) >= 8;
+    });
     tool.use(9600);
     await untilGpu({ memory_high: true });
 
@@ -71,7 +83,7 @@ describe('a model on a GPU', () => {
       status: 'unavailable',
       detail: expect.stringContaining('GPU 0') as string,
     });
-    expect((await inFlight).status).toBe(200);
+    expect((await taken).map(({ status }) => status)).toEqual(Array(8).fill(200));
     expect(await server.metric('shoal_gpu_memory_high{gpu="0"}')).toBe(1);
     expect(
       await server.metric('shoal_rejections_total{model="one",reason="gpu_memory_high"}'),
@@ -88,6 +100,51 @@ describe('a model on a GPU', () => {
       'GPU memory is almost full, no work is taken',
       'GPU memory is free again, work is taken',
     ]);
+  });
+
+  it('is refused by all processes that receive requests', async () => {
+    tool.use(9600);
+    await start({}, { SHOAL_HTTP_WORKERS: '2' });
+    await untilGpu({ memory_high: true });
+    const image = await solidPng(GREEN);
+    const refuse = async (): Promise<boolean> => {
+      const answer = await server.post('/predict', image);
+      const { code } = (await answer.json()) as { code: string };
+      return answer.status === 503 && code === 'gpu_memory_high';
+    };
+    expect(await Promise.all([refuse(), refuse(), refuse(), refuse()])).not.toContain(false);
+    expect(await isReady()).toBe(false);
+    tool.use(100);
+    await until(isReady);
+    expect((await server.post('/predict', image)).status).toBe(200);
+  });
+
+  it('is no matter for models on other GPUs', async () => {
+    const folder = stubModels({
+      one: { devices: { 'cuda:0': {} } },
+      two: { devices: { 'cuda:1': {} } },
+    });
+    const file = join(folder, 'config.json');
+    const models = ['one', 'two'].map((name, index) => ({
+      path: join(folder, name),
+      device_index: String(index),
+    }));
+    writeFileSync(file, JSON.stringify({ models }));
+    tool.use(100, 9600);
+    server = await TestServer.start(['--config', file], {
+      TEST_DEVICES: 'cuda:0,cuda:1',
+      ...tool.environment,
+    });
+    await until(async () => (await health()).gpus[1]?.memory_high === true);
+    const image = await solidPng(GREEN);
+    expect((await server.post('/models/one/predict', image)).status).toBe(200);
+    expect((await server.post('/models/two/predict', image)).status).toBe(503);
+    expect(await isReady()).toBe(true);
+    expect(await health()).toMatchObject({
+      status: 'ok',
+      detail: expect.stringContaining('GPU 1') as string,
+      gpus: [{ models: ['one'] }, { models: ['two'] }],
+    });
   });
 
   it('leaves jobs in the queue until there is memory', async () => {
