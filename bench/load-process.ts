@@ -19,6 +19,7 @@ export interface ClosedJob {
   readonly kind: 'closed';
   readonly concurrency: number;
   readonly seconds: number;
+  readonly timeoutMs?: number;
 }
 
 export interface OpenJob {
@@ -48,9 +49,12 @@ export class LoadProcess {
 
   static async start(target: LoadTarget): Promise<LoadProcess> {
     const child = fork(fileURLToPath(import.meta.url), ['load-process'], {
-      execArgv: ['--import', 'tsx'],
+      // As it is here, or built where there are no tools.
+      execArgv: import.meta.url.endsWith('.ts') ? ['--import', 'tsx'] : [],
       serialization: 'advanced',
     });
+    // Nobody may be waiting when it ends.
+    child.on('error', () => undefined);
     // Whoever waits for an answer then learns that there will be none.
     child.once('exit', (code) => {
       child.emit('error', new Error(`the load generator ended with code ${String(code)}`));
@@ -58,6 +62,10 @@ export class LoadProcess {
     const load = new LoadProcess(child);
     await load.#ask(target);
     return load;
+  }
+
+  get child(): ChildProcess {
+    return this.#child;
   }
 
   get pid(): number {

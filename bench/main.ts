@@ -4,14 +4,15 @@
  * Every figure is a ratio against the limit measured in the same run, in alternating rounds:
  * shared machines change speed from minute to minute.
  */
-import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { CPU } from '../src/config/devices.js';
 import { cacheFolderFor } from '../src/config/environment.js';
 import type { EngineConfig } from '../src/engine/messages.js';
 import type { Form } from '../src/load/prepared-request.js';
 import { alignColumns } from '../src/load/table.js';
+import { engineConfig } from './engine-config.js';
 import { benchImages } from './images.js';
 import { Limit } from './limit.js';
 import { LoadProcess } from './load-process.js';
@@ -51,37 +52,18 @@ const loads = {
 };
 
 interface ModelInfo {
-  input: { width: number; height: number };
   plan: { sessions: number; threads: number; max_batch: number; why: string };
 }
 const model = await server.fetchJson<{ models: [ModelInfo] }>('/models').then((r) => r.models[0]);
-const manifest = JSON.parse(
-  readFileSync(`${root}/models/ssdlite-mobilenet-v2/shoal.json`, 'utf8'),
-) as { labels: string[] };
-const engineWith = (sessions: number, threads: number): EngineConfig => ({
-  modelPath: `${root}/models/ssdlite-mobilenet-v2/model.onnx`,
-  runtime: 'onnx',
-  device: { name: 'cpu', index: 0 },
-  cacheFolder: cacheFolderFor(''),
-  buckets: [],
-  isPipelined: false,
-  countsNodes: false,
-  head: 'ssd',
-  labels: manifest.labels,
-  input: model.input,
-  plan: { sessions, threads, maxBatch: 1, wideThreads: 0 },
-  curve: [],
-  wideCurve: [],
-  warmBatches: [1],
-  warmUpMs: 2000,
-  decodeLanes: 0,
-  batching: 'off',
-  windowMs: 0,
-  maxItems: 1,
-  maxPixels: 1e9,
-  maxDecodeBytes: 1e9,
-  hangTimeoutMs: 1e6,
-});
+const engineWith = (sessions: number, threads: number): EngineConfig =>
+  engineConfig(root, {
+    device: CPU,
+    cacheFolder: cacheFolderFor(''),
+    precision: 'fp32',
+    sessions,
+    threads,
+    maxBatch: 1,
+  });
 const { sessions, threads } = model.plan;
 const limit = await Limit.start(engineWith(sessions, threads), images, root);
 const wideLimit = await Limit.start(engineWith(1, availableParallelism()), images, root);

@@ -6,7 +6,13 @@ import { type ProcessTime, readProcess } from './threads.js';
 export interface StartOptions {
   /** Variables beside those of this process. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Told of the process at once, even if it never serves. */
+  readonly onChild?: (child: ChildProcess) => void;
+  /** Where what it writes to stderr goes; to ours without it. */
+  readonly onError?: (text: string) => void;
 }
+
+const STOP_TIMEOUT_MS = 20_000;
 
 /** The built server as its own process, as an operator would run it. */
 export class BenchServer {
@@ -21,7 +27,7 @@ export class BenchServer {
   static async start(
     root: string,
     args: readonly string[],
-    { env = {} }: StartOptions = {},
+    { env = {}, onChild, onError }: StartOptions = {},
   ): Promise<BenchServer> {
     const child = spawn(
       process.execPath,
@@ -36,14 +42,20 @@ export class BenchServer {
         'off',
         ...args,
       ],
-      { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...env } },
+      { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } },
     );
+    onChild?.(child);
+    child.stderr.on('data', (chunk: Buffer) => {
+      if (onError === undefined) process.stderr.write(chunk);
+      else onError(chunk.toString());
+    });
     const port = await new Promise<number>((resolve, reject) => {
       child.on('exit', (code) => {
         reject(new Error(`the server ended with code ${String(code)}`));
       });
       const lines = createInterface({ input: child.stdout }).on('line', (line) => {
-        const { url } = JSON.parse(line) as { url?: string };
+        const { url, level } = parseLine(line);
+        if (level === 'error') onError?.(`${line}\n`);
         if (url === undefined) return;
         resolve(Number(new URL(url).port));
         lines.close();
@@ -88,10 +100,25 @@ export class BenchServer {
 
   stop(): Promise<void> {
     return new Promise((resolve) => {
-      this.#child.removeAllListeners('exit').once('exit', () => {
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
+        resolve();
+        return;
+      }
+      const hard = setTimeout(() => this.#child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+      this.#child.once('exit', () => {
+        clearTimeout(hard);
         resolve();
       });
       this.#child.kill('SIGTERM');
     });
+  }
+}
+
+/** Libraries may write lines that are no log. */
+function parseLine(line: string): { readonly url?: string; readonly level?: string } {
+  try {
+    return JSON.parse(line) as { url?: string; level?: string };
+  } catch {
+    return {};
   }
 }
