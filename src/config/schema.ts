@@ -188,7 +188,8 @@ export const ConfigSchema = Type.Object(
     ),
     cache_dir: Type.String({
       default: '',
-      description: 'Where measurements are kept. Empty: `shoal` in the cache folder of this user.',
+      description:
+        'Where measurements and libraries for GPUs are kept. Empty: `shoal` in the cache folder of this user.',
     }),
     ...jobSettings,
     quarantine_ms: integer(
