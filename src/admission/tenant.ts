@@ -41,6 +41,11 @@ export class Tenant implements Flow {
     this.#filledAt = now();
   }
 
+  /** Whether it may send whatever it likes. */
+  get isUnlimited(): boolean {
+    return this.#rate === 0 && this.#concurrency === 0;
+  }
+
   /**
    * Counts a request in; it is in work until `leave`.
    * @throws when the tenant has more than it may

@@ -14,7 +14,7 @@ export interface DeskHost {
   /** By the numbers that fronts use. */
   readonly tenants: readonly Tenant[];
   readonly log: Log;
-  send(message: ToFront): void;
+  readonly send: (message: ToFront) => void;
 }
 
 interface Entry {
@@ -25,7 +25,13 @@ interface Entry {
 }
 
 type Message<Name extends ToServer[0]> = Extract<ToServer, readonly [Name, ...unknown[]]>;
-type Question = Message<'enter'> | Message<'assess'>;
+type Question = Message<'enter'> | Message<'assess'> | Message<'order'>;
+
+interface Order {
+  readonly info: ImageInfo;
+  readonly threshold: number;
+  readonly bytes: number;
+}
 
 /** What the server process does for the requests of one front. */
 export class FrontDesk {
@@ -64,24 +70,47 @@ export class FrontDesk {
 
   enter(question: Question): void {
     const seq = question[1];
+    const entry = this.#enter(question);
+    if (entry instanceof ShoalError) {
+      const { code, message, retryAfterSeconds } = entry;
+      this.#host.send(['refused', seq, code, message, retryAfterSeconds ?? null]);
+    } else {
+      this.#host.send(['entered', seq]);
+    }
+  }
+
+  order(order: Message<'order'>): void {
+    const [, seq, , , , , bytes, , info, threshold] = order;
+    const entry = this.#enter(order);
+    if (entry instanceof ShoalError) {
+      const { code, message, retryAfterSeconds } = entry;
+      this.#host.send(['failed', seq, code, message, retryAfterSeconds ?? null, null]);
+    } else {
+      this.#predict(seq, entry, { info, threshold, bytes });
+    }
+  }
+
+  #enter(question: Question): Entry | ShoalError {
     const { model, visitor } = this.#read(question);
     try {
-      const entry = { model, visitor: enter(model.gate, visitor), isRunning: false };
-      this.#entries.set(seq, { ...entry, cancellation: new Cancellation() });
-      this.#host.send(['entered', seq]);
+      const entered = enter(model.gate, visitor);
+      const cancellation = new Cancellation();
+      const entry = { model, visitor: entered, cancellation, isRunning: false };
+      this.#entries.set(question[1], entry);
+      return entry;
     } catch (error) {
-      const { code, message, retryAfterSeconds } = this.#shown(error);
-      this.#host.send(['refused', seq, code, message, retryAfterSeconds ?? null]);
+      return this.#shown(error);
     }
   }
 
   predict([, seq, info, threshold, bytes]: Message<'predict'>): void {
     const entry = this.#entries.get(seq);
-    if (entry === undefined) return;
-    const image = new FrontImage(seq, bytes, {
-      send: (message) => {
-        this.#host.send(message);
-      },
+    if (entry !== undefined) this.#predict(seq, entry, { info, threshold, bytes });
+  }
+
+  #predict(seq: number, entry: Entry, order: Order): void {
+    const image = new FrontImage(seq, order.bytes, {
+      send: this.#host.send,
       onDone: () => {
         this.#images.delete(seq);
         // An answer says the same; without one the front would keep it.
@@ -91,15 +120,16 @@ export class FrontDesk {
     this.#images.set(seq, image);
     entry.isRunning = true;
     const run = (): void => {
-      void this.#run(entry, image, info, threshold);
+      void this.#run(entry, image, order);
     };
-    if (entry.model.quarantine.mayHold(bytes)) image.askHash(run);
+    if (entry.model.quarantine.mayHold(order.bytes)) image.askHash(run);
     else run();
   }
 
-  async #run(entry: Entry, image: FrontImage, info: ImageInfo, threshold: number): Promise<void> {
+  async #run(entry: Entry, image: FrontImage, order: Order): Promise<void> {
     const { model, visitor, cancellation } = entry;
-    const { seq, bytes } = image;
+    const { info, threshold, bytes } = order;
+    const { seq } = image;
     const { deadline, isBackground } = visitor;
     const received = performance.now();
     let admitMs: number | undefined;
@@ -122,6 +152,7 @@ export class FrontDesk {
       }
     }
     entry.isRunning = false;
+    this.leave(seq);
     image.settle();
   }
 

@@ -3,7 +3,7 @@ import type { ItemMeta } from '../engine/messages.js';
 import type { ToFront } from './protocol.js';
 
 interface ImageHost {
-  send(message: ToFront): void;
+  readonly send: (message: ToFront) => void;
   /** Nobody will ask for it any more. */
   onDone(image: FrontImage): void;
 }

@@ -145,6 +145,9 @@ export class FrontProcess {
       case 'assess':
         this.#desk.assess(message);
         break;
+      case 'order':
+        this.#desk.order(message);
+        break;
       case 'predict':
         this.#desk.predict(message);
         break;

@@ -43,9 +43,11 @@ export type ToServer =
   | readonly ['enter', ...Question]
   | readonly ['assess', ...Question]
   | readonly ['predict', seq: number, info: ImageInfo, threshold: number, bytes: number]
+  /** Both at once, where it is likely that it is let in. */
+  | readonly ['order', ...Question, info: ImageInfo, threshold: number]
   /** Its deadline has passed. */
   | readonly ['cancel', seq: number]
-  /** It is over. Without an answer, its client has left. */
+  /** It is over without an answer, which says the same. */
   | readonly ['leave', seq: number]
   | readonly ['hashed', seq: number, hash: string]
   /** An image that is gone was to be sent. */

@@ -28,6 +28,14 @@ interface Held {
 }
 
 type Message<Name extends ToFront[0]> = Extract<ToFront, readonly [Name, ...unknown[]]>;
+type Question = readonly [
+  model: number,
+  tenant: number,
+  id: string,
+  isBackground: boolean,
+  bytes: number,
+  timeLeftMs: number,
+];
 type Entered = (error: Error | null, guest?: Guest) => void;
 
 /** With the models of the server process, which decides; only images go straight to engines. */
@@ -64,16 +72,19 @@ export class RemotePredictor implements Predictor {
     this.#host.send(['assess', seq, ...this.#question(model, visitor)]);
   }
 
+  /** Where nobody has to wait and nothing is limited, it is asked for with the prediction. */
   enter(model: string, visitor: Visitor, done: Entered): void {
     const seq = this.#nextSeq++;
+    const question = this.#question(model, visitor);
+    if (visitor.tenant.isUnlimited && this.findCrowded(model, false) === undefined) {
+      done(null, this.#guest(seq, visitor, question));
+      return;
+    }
     this.#entering.set(seq, { visitor, done });
-    this.#host.send(['enter', seq, ...this.#question(model, visitor)]);
+    this.#host.send(['enter', seq, ...question]);
   }
 
-  #question(
-    model: string,
-    { id, tenant, isBackground, bytes, deadline }: Visitor,
-  ): readonly [number, number, string, boolean, number, number] {
+  #question(model: string, { id, tenant, isBackground, bytes, deadline }: Visitor): Question {
     const [at, who] = [this.#host.models.indexOf(model), this.#tenants.get(tenant.name) ?? 0];
     return [at, who, id, isBackground, bytes, deadline - performance.now()];
   }
@@ -87,12 +98,24 @@ export class RemotePredictor implements Predictor {
   entered([, seq]: Message<'entered'>): void {
     const entering = this.#entering.get(seq);
     this.#entering.delete(seq);
-    entering?.done(null, {
-      predict: (order) => this.#predict(seq, entering.visitor, order),
-      leave: () => {
-        this.#host.send(['leave', seq]);
+    entering?.done(null, this.#guest(seq, entering.visitor));
+  }
+
+  /** @param question to be asked with the prediction; without one it was let in already */
+  #guest(seq: number, visitor: Visitor, question?: Question): Guest {
+    // Whether the server process counts it.
+    let isCounted = question === undefined;
+    return {
+      predict: (order) => {
+        isCounted = true;
+        return this.#predict(seq, visitor, order, question, () => {
+          isCounted = false;
+        });
       },
-    });
+      leave: () => {
+        if (isCounted) this.#host.send(['leave', seq]);
+      },
+    };
   }
 
   refused([, seq, code, detail, retryAfter]: Message<'refused'>): void {
@@ -101,13 +124,20 @@ export class RemotePredictor implements Predictor {
     entering?.done(toError(code, detail, retryAfter));
   }
 
-  #predict(seq: number, visitor: Visitor, order: Order): Promise<Prediction> {
+  #predict(
+    seq: number,
+    visitor: Visitor,
+    order: Order,
+    question: Question | undefined,
+    onAnswer: () => void,
+  ): Promise<Prediction> {
     const { image, info, threshold, cancellation } = order;
     const { isBackground, deadline } = visitor;
     const bytes = image.reduce((sum, piece) => sum + piece.length, 0);
     return new Promise((resolve, reject) => {
       const settle: Held['settle'] = (message) => {
         cancellation.listen(undefined);
+        onAnswer();
         if (message[0] === 'failed') {
           const [, , code, detail, retryAfter, admitMs] = message;
           if (admitMs !== null) order.onAdmitted(admitMs);
@@ -122,7 +152,13 @@ export class RemotePredictor implements Predictor {
       };
       const held = { image, bytes, info, threshold, isBackground, deadline, settle };
       this.#held.set(seq, held);
-      this.#host.send(['predict', seq, info, threshold, bytes]);
+      if (question === undefined) this.#host.send(['predict', seq, info, threshold, bytes]);
+      else {
+        const [model, tenant, id] = question;
+        const timeLeftMs = deadline - performance.now();
+        const now = [model, tenant, id, isBackground, bytes, timeLeftMs] as const;
+        this.#host.send(['order', seq, ...now, info, threshold]);
+      }
       // The image stays: it may be on its way to an engine, and to blame for its end.
       cancellation.listen((reason) => {
         if (reason instanceof ShoalError) this.#host.send(['cancel', seq]);

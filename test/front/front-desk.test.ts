@@ -107,6 +107,21 @@ describe('the server process, for a front', () => {
     expect(model.gate.inFlight).toBe(0);
   });
 
+  it('takes an order that nobody asked for before, or says why not', async () => {
+    const order = (seq: number): void => {
+      desk.order(['order', seq, 0, 0, `t/${String(seq)}`, false, 100, 60_000, info, 0.5]);
+    };
+    order(1);
+    order(2);
+    expect(sent.at(-1)?.slice(0, 3)).toEqual(['failed', 2, 'queue_full']);
+    model.asked[0]?.answer(ANSWER);
+    await settled();
+    expect(sent.at(-1)?.[0]).toBe('answer');
+    // With its answer it is over, and its tenant may send as many again.
+    for (const seq of [3, 4]) enter(seq);
+    expect(sent.slice(-2).map(([kind]) => kind)).toEqual(['entered', 'entered']);
+  });
+
   it('says at which models there is a crowd, when that changes', () => {
     expect(desk.crowdNews()).toEqual([]);
     enter(1);

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Visitor } from '../../src/admission/gate.js';
+import { Tenant } from '../../src/admission/tenant.js';
 import { anonymousTenant } from '../../src/admission/tenants.js';
 import { Cancellation } from '../../src/cancellation.js';
 import { hashPieces } from '../../src/engine/quarantine.js';
@@ -22,9 +23,11 @@ describe('a front', () => {
   let sent: ToServer[];
   let toEngines: { engine: number; id: number; bytes: number }[];
   let predictor: RemotePredictor;
-  const tenant = anonymousTenant();
+  const limits = { name: 't', owner: 't', weight: 1, rate: 9, concurrency: 0, queueShare: 1 };
+  const tenant = new Tenant({ ...limits, isBackground: false });
+  const free = anonymousTenant();
   const visitor: Visitor = {
-    id: 'anonymous/1',
+    id: 't/1',
     tenant,
     isBackground: false,
     bytes: 3,
@@ -38,7 +41,7 @@ describe('a front', () => {
     predictor = new RemotePredictor({
       models: ['one', 'two'],
       defaultModel: 'two',
-      tenants: [tenant],
+      tenants: [tenant, free],
       intakes: {
         send: (engine, { id }, _image, bytes) => toEngines.push({ engine, id, bytes }),
       },
@@ -51,7 +54,7 @@ describe('a front', () => {
     predictor.enter('two', visitor, (_error, guest) => {
       entered = guest;
     });
-    expect(sent.at(-1)?.slice(0, 7)).toEqual(['enter', 1, 1, 0, 'anonymous/1', false, 3]);
+    expect(sent.at(-1)?.slice(0, 7)).toEqual(['enter', 1, 1, 0, 't/1', false, 3]);
     predictor.entered(['entered', 1]);
     expect(entered).toBeDefined();
     return entered as Guest;
@@ -142,7 +145,34 @@ describe('a front', () => {
       code: 'engine_unavailable',
       retryAfterSeconds: 1,
     });
+    const { length } = sent;
+    guest.leave();
+    expect(sent).toHaveLength(length);
+  });
+
+  it('says when a request is over that has no answer', () => {
+    const guest = enter();
     guest.leave();
     expect(sent.at(-1)).toEqual(['leave', 1]);
+  });
+
+  it('asks once where nothing is limited and nobody has to wait', async () => {
+    const guests: Guest[] = [];
+    const take = (_error: Error | null, guest?: Guest): void => {
+      if (guest !== undefined) guests.push(guest);
+    };
+    predictor.enter('two', { ...visitor, tenant: free }, take);
+    predictor.enter('two', { ...visitor, tenant: free }, take);
+    const [guest, gone] = guests as [Guest, Guest];
+    gone.leave();
+    expect(sent).toEqual([]);
+    const answer = guest.predict(order());
+    expect(sent).toHaveLength(1);
+    expect(sent[0]?.slice(0, 7)).toEqual(['order', 1, 1, 1, 't/1', false, 3]);
+    predictor.settled(['failed', 1, 'queue_full', 'full', 2, null]);
+    await expect(answer).rejects.toMatchObject({ code: 'queue_full', retryAfterSeconds: 2 });
+    predictor.setCrowded(['crowded', 1, true]);
+    predictor.enter('two', { ...visitor, tenant: free }, take);
+    expect(sent.at(-1)?.[0]).toBe('enter');
   });
 });
