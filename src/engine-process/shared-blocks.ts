@@ -34,7 +34,8 @@ export class SharedBlocks {
       this.#sizes.set(size, ring);
     }
     const { blocks } = ring;
-    for (let tried = 0; tried < blocks.length; tried++) {
+    let left = blocks.length;
+    while (left-- > 0) {
       const block = blocks[ring.next] as Block;
       ring.next = (ring.next + 1) % blocks.length;
       if (Atomics.compareExchange(block.flag, 0, 0, 1) === 0) return block;

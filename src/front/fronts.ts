@@ -57,7 +57,7 @@ export class Fronts {
     const known = [...host.tenants.values()];
     this.#tenants = known.length > 0 ? known : [anonymousTenant()];
     host.intakes.onGone = (engine) => {
-      for (const { front } of this.#slots) front?.send(['gone', engine]);
+      for (const front of this.#running) front.send(['gone', engine]);
     };
   }
 
@@ -74,7 +74,7 @@ export class Fronts {
 
   /** The metrics of all that answer. */
   async collect(): Promise<MetricValues[]> {
-    const all = await Promise.all(this.#slots.map(({ front }) => front?.collect()));
+    const all = await Promise.all(this.#running.map((front) => front.collect()));
     return all.filter((values) => values !== undefined);
   }
 
@@ -82,9 +82,8 @@ export class Fronts {
   async drain(): Promise<number> {
     this.#isEnding = true;
     const { drain_delay_ms, grace_ms } = this.#host.config;
-    const fronts = this.#slots.map(({ front }) => front?.drain(drain_delay_ms, grace_ms));
-    const cutOff = await Promise.all(fronts);
-    return cutOff.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+    const drained = this.#running.map((front) => front.drain(drain_delay_ms, grace_ms));
+    return (await Promise.all(drained)).reduce((sum, count) => sum + count, 0);
   }
 
   /** Ends them all; resolves when they are gone. */
@@ -94,12 +93,16 @@ export class Fronts {
     if (this.#isEmpty) return;
     await new Promise<void>((resolve) => {
       this.#onEmpty = resolve;
-      for (const { front } of this.#slots) front?.stop();
+      for (const front of this.#running) front.stop();
     });
   }
 
+  get #running(): FrontProcess[] {
+    return this.#slots.map(({ front }) => front).filter((front) => front !== undefined);
+  }
+
   get #isEmpty(): boolean {
-    return this.#slots.every(({ front }) => front === undefined);
+    return this.#running.length === 0;
   }
 
   #spawn(slot: Slot): void {
@@ -146,9 +149,9 @@ export class Fronts {
   }
 
   #countBytes(): void {
-    const held = this.#slots.reduce((sum, { front }) => sum + (front?.bytes ?? 0), 0);
-    this.#host.budget.othersBytes = held;
-    for (const { front } of this.#slots) front?.tellBytes();
+    const running = this.#running;
+    this.#host.budget.othersBytes = running.reduce((sum, { bytes }) => sum + bytes, 0);
+    for (const front of running) front.tellBytes();
   }
 
   #cannot({ front }: Slot, error: ListenError): void {
