@@ -22,8 +22,11 @@ import {
 /** A model whose gate can be closed. */
 export interface WatchedModel extends GpuUser {
   readonly gate: { close(refusal: Refusal | undefined): void };
-  /** It has one for each device, in the same order. */
-  readonly engine: { avoid(seats: readonly number[]): void };
+  /** It has a seat for each device, in the same order. */
+  readonly engine: {
+    readonly seats: readonly { readonly pid: number | undefined }[];
+    avoid(seats: readonly number[]): void;
+  };
 }
 
 /** Memory on a GPU comes back in seconds, not in milliseconds. */
@@ -92,11 +95,16 @@ export class GpuMonitor {
   /** The GPUs that models run on. */
   get gpus(): readonly GpuState[] {
     const { known } = this.#sources;
-    return gpusInUse(this.#models, known, this.#host.environment).map((gpu) => ({
-      ...gpu,
-      isStale: gpu.reading === undefined || !this.#sources.isFresh(gpu.reading),
-      isHigh: gpu.reading !== undefined && this.#full.has(keyOf(gpu.reading)),
-    }));
+    const pids = this.#models.flatMap(({ engine }) => engine.seats.map(({ pid }) => pid ?? -1));
+    return gpusInUse(this.#models, known, this.#host.environment).map((gpu) => {
+      const { reading } = gpu;
+      return {
+        ...gpu,
+        ownBytes: reading && this.#sources.memoryOf(pids, reading.uuid),
+        isStale: reading === undefined || !this.#sources.isFresh(reading),
+        isHigh: reading !== undefined && this.#full.has(keyOf(reading)),
+      };
+    });
   }
 
   /** Which GPUs have too little memory left, for people; `undefined` when none. */
@@ -108,7 +116,7 @@ export class GpuMonitor {
 
   /** Bytes that a process holds on GPUs; `undefined` where that is not known. */
   memoryOf(pid: number): number | undefined {
-    return this.#sources.memoryOf(pid);
+    return this.#sources.memoryOf([pid]);
   }
 
   /** Whether this device should get no more work for now. */
@@ -118,7 +126,7 @@ export class GpuMonitor {
   }
 
   #judge(): void {
-    for (const { reading, models } of this.gpus) {
+    for (const { reading, models, ownBytes } of this.gpus) {
       if (reading === undefined) continue;
       const key = keyOf(reading);
       const was = this.#full.has(key);
@@ -127,7 +135,7 @@ export class GpuMonitor {
       if (was === is) continue;
       if (is) this.#full.add(key);
       else this.#full.delete(key);
-      logChange(this.#telemetry.log, is, { reading, share, models, high: this.#high });
+      logChange(this.#telemetry.log, is, { reading, share, models, ownBytes, high: this.#high });
     }
     for (const { variant, gate, engine } of this.#models) {
       const { devices } = variant;

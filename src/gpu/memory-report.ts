@@ -6,6 +6,8 @@ import type { GpuReading } from './memory-reading.js';
 
 /** A GPU that models run on, as it is shown. */
 export interface GpuState extends GpuInUse {
+  /** What the engines of this server hold of it, where that is known. */
+  readonly ownBytes: number | undefined;
   /** Its reading is old, or there was never one. */
   readonly isStale: boolean;
   readonly isHigh: boolean;
@@ -16,12 +18,14 @@ interface Change {
   /** `undefined` when it is not known any more. */
   readonly share: number | undefined;
   readonly models: readonly string[];
+  readonly ownBytes: number | undefined;
   readonly high: number;
 }
 
 const GAUGES = [
   'shoal_gpu_memory_used_bytes',
   'shoal_gpu_memory_total_bytes',
+  'shoal_gpu_memory_own_bytes',
   'shoal_gpu_utilization_ratio',
   'shoal_gpu_memory_known',
   'shoal_gpu_memory_high',
@@ -30,11 +34,12 @@ const GAUGES = [
 export function setGpuGauges(gpus: readonly GpuState[], metrics: Metrics): void {
   // What is not known must not look as if it were.
   for (const name of GAUGES) metrics.clear(name);
-  for (const { index, reading, isStale, isHigh } of gpus) {
+  for (const { index, reading, ownBytes, isStale, isHigh } of gpus) {
     const gpu = String(index);
     metrics.set('shoal_gpu_memory_known', { gpu }, isStale ? 0 : 1);
     metrics.set('shoal_gpu_memory_high', { gpu }, isHigh ? 1 : 0);
     if (reading === undefined || isStale) continue;
+    if (ownBytes !== undefined) metrics.set('shoal_gpu_memory_own_bytes', { gpu }, ownBytes);
     metrics.set('shoal_gpu_memory_used_bytes', { gpu }, reading.usedBytes);
     metrics.set('shoal_gpu_memory_total_bytes', { gpu }, reading.totalBytes);
     if (reading.utilization === undefined) continue;
@@ -46,10 +51,18 @@ export function setGpuGauges(gpus: readonly GpuState[], metrics: Metrics): void 
 export function logChange(
   log: Log,
   isHigh: boolean,
-  { reading, share, models, high }: Change,
+  { reading, share, models, ownBytes, high }: Change,
 ): void {
   const { index, name, usedBytes, totalBytes } = reading;
-  const line = { gpu: index, name, used_bytes: usedBytes, total_bytes: totalBytes, models };
+  const line = {
+    gpu: index,
+    name,
+    used_bytes: usedBytes,
+    total_bytes: totalBytes,
+    // Whether it is this server that holds it, or somebody else.
+    ...(ownBytes !== undefined && { own_bytes: ownBytes }),
+    models,
+  };
   if (isHigh) {
     log.warn({ ...line, gpu_memory_high: high }, 'GPU memory is almost full, no work is taken');
   } else if (share === undefined) {

@@ -85,10 +85,13 @@ export class MemorySources {
     return known !== undefined && this.#host.now() - known.at <= STALE_MS;
   }
 
-  /** What a process holds on all GPUs together; `undefined` where nobody says so. */
-  memoryOf(pid: number): number | undefined {
+  /** What processes hold, on one GPU or on all; `undefined` where nobody says so. */
+  memoryOf(pids: readonly number[], uuid?: string): number | undefined {
     const found = [...this.#processes.values()].filter(
-      ({ reading, at }) => reading.pid === pid && this.#host.now() - at <= PROCESS_STALE_MS,
+      ({ reading, at }) =>
+        pids.includes(reading.pid) &&
+        (uuid === undefined || reading.uuid === uuid) &&
+        this.#host.now() - at <= PROCESS_STALE_MS,
     );
     if (found.length === 0) return undefined;
     return found.reduce((sum, { reading }) => sum + reading.bytes, 0);

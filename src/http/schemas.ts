@@ -215,6 +215,9 @@ export const HealthResponse = Type.Object({
         Type.Integer({ description: 'By all processes; absent when it was never known.' }),
       ),
       memory_total_bytes: Type.Optional(Type.Integer()),
+      memory_own_bytes: Type.Optional(
+        Type.Integer({ description: 'By engines of this server; absent when it is not known.' }),
+      ),
       utilization: Type.Optional(
         Type.Number({ description: 'Share of the time in which it computed, 0 to 1.' }),
       ),

@@ -188,6 +188,11 @@ export const METRICS = {
     help: 'Memory of that GPU.',
     labels: ['gpu'],
   },
+  shoal_gpu_memory_own_bytes: {
+    type: 'gauge',
+    help: 'Memory of that GPU that the engines of this server hold. Absent when it is not known.',
+    labels: ['gpu'],
+  },
   shoal_gpu_utilization_ratio: {
     type: 'gauge',
     help: 'Share of the time in which that GPU computed, 0 to 1.',

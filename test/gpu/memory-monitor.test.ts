@@ -17,6 +17,7 @@ class FakeGate {
 }
 
 class FakeEngine {
+  readonly seats = [{ pid: 77 }, { pid: undefined }];
   avoided: readonly number[] = [];
   avoid(seats: readonly number[]): void {
     this.avoided = seats;
@@ -172,7 +173,11 @@ describe('GpuMonitor', () => {
     tool.say('77, GPU-00000000, 100');
     tool.say('77, GPU-00000001, 20');
     tool.say('78, GPU-00000001, [N/A]');
+    tool.say('79, GPU-00000000, 5000');
     expect(monitor.memoryOf(77)).toBe(120 * 2 ** 20);
+    use(9900);
+    expect(monitor.gpus).toMatchObject([{ index: 0, ownBytes: 100 * 2 ** 20 }]);
+    expect(log.lines[0]?.fields).toMatchObject({ own_bytes: 100 * 2 ** 20 });
     expect(monitor.memoryOf(78)).toBeUndefined();
     pass(16);
     expect(monitor.memoryOf(77)).toBeUndefined();

@@ -122,6 +122,7 @@ function describeGpu({
   index,
   reading,
   models,
+  ownBytes,
   isStale,
   isHigh,
 }: GpuState): HealthResponse['gpus'][number] {
@@ -133,6 +134,7 @@ function describeGpu({
       memory_total_bytes: reading.totalBytes,
       ...(reading.utilization !== undefined && { utilization: reading.utilization }),
     }),
+    ...(ownBytes !== undefined && { memory_own_bytes: ownBytes }),
     memory_high: isHigh,
     stale: isStale,
     models: [...models],
