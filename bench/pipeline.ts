@@ -19,6 +19,7 @@ const { values } = parseArgs({
     'batch-ms': { type: 'string', default: '7' },
     sessions: { type: 'string', default: '1' },
     helpers: { type: 'string', default: '2' },
+    'in-flight': { type: 'string' },
     'image-bytes': { type: 'string', default: '1000' },
   },
 });
@@ -26,7 +27,7 @@ const [maxBatch, batchMs, sessions] = [values.batch, values['batch-ms'], values.
   Number,
 ) as [number, number, number];
 /** What a session runs, what is staged, and what is decoded meanwhile. */
-const inFlight = sessions * maxBatch * 4;
+const inFlight = Number(values['in-flight'] ?? sessions * maxBatch * 4);
 const image = Buffer.alloc(Number(values['image-bytes']));
 const modelPath = join(mkdtempSync(join(tmpdir(), 'shoal-pipeline-')), 'model.onnx');
 writeFileSync(modelPath, JSON.stringify({ sleep_ms: batchMs, skip_decode: true }));
