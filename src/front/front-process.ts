@@ -20,8 +20,8 @@ export interface FrontEvents {
 
 /** How long a front may take to tell its metrics before they are shown without it. */
 const COLLECT_MS = 2000;
-/** What others may hold more or less before a front is told that has nothing else to be told. */
-const UNTOLD_BYTES = 2 ** 20;
+/** The share of the budget that others may hold before a front is told that nothing else is told. */
+const UNTOLD_SHARE = 1 / 64;
 
 /** One front from start to end, as the server process sees it. */
 export class FrontProcess {
@@ -33,6 +33,7 @@ export class FrontProcess {
   #nextQuestion = 1;
   #onDrained: ((cutOff: number) => void) | undefined;
   #toldBytes = 0;
+  readonly #untoldBytes: number;
   #hasEnded = false;
   readonly startedAt = performance.now();
   /** What it holds of the budget. */
@@ -40,6 +41,7 @@ export class FrontProcess {
 
   constructor(welcome: Welcome, host: Omit<DeskHost, 'send'>, events: FrontEvents) {
     this.#events = events;
+    this.#untoldBytes = welcome.config.max_inflight_bytes * UNTOLD_SHARE;
     // Built code in either case: children cannot be started from TypeScript.
     const exec = fileURLToPath(new URL('../../dist/front/main.js', import.meta.url));
     cluster.setupPrimary({
@@ -78,7 +80,7 @@ export class FrontProcess {
   /** What others hold has changed. */
   tellBytes(): void {
     const change = Math.abs(this.#events.othersBytes(this) - this.#toldBytes);
-    if (change > UNTOLD_BYTES) this.#channel.flush();
+    if (change > this.#untoldBytes) this.#channel.flush();
   }
 
   /** `undefined` when it does not answer. */

@@ -68,7 +68,7 @@ describe('protection', () => {
     expect(await server.metric('inference_batch_size_sum{model="slow"}')).toBe(2);
     const dropped = await Promise.all(
       ['cancelled', 'expired'].flatMap((reason) =>
-        ['undecoded', 'decoded'].map((stage) =>
+        ['waiting', 'undecoded', 'decoded'].map((stage) =>
           server.metric(
             `shoal_dropped_items_total{model="slow",reason="${reason}",stage="${stage}"}`,
           ),
