@@ -47,6 +47,7 @@ async function runAll(options: GpuOptions): Promise<void> {
   const images = await benchImages(options.images);
   const out = resolve(options.out);
   const cacheDir = resolve(options.cacheDir ?? join(out, 'cache'));
+  mkdirSync(out, { recursive: true });
   mkdirSync(cacheDir, { recursive: true });
   const results = emptyResults(images.length, new Date().toISOString());
   const save = (): void => {

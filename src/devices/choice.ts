@@ -46,6 +46,8 @@ export async function choose(
   const trials = new Trials(host);
   const rated: Rated[] = [];
   for (const variant of variants) {
+    // What does not work in 32 bits does not in 16, and one line about it is enough.
+    if (trials.hasRefused(variant)) continue;
     const rate = await trials.rate(variant);
     if (rate !== undefined) rated.push({ variant, rate });
   }
@@ -81,6 +83,13 @@ class Trials {
 
   constructor(host: ChoiceHost) {
     this.#host = host;
+  }
+
+  /** Whether another way to use the same devices was refused. */
+  hasRefused({ devices }: Variant): boolean {
+    return [...this.#proven].some(
+      ([one, proven]) => proven === undefined && one.devices[0]?.name === devices[0]?.name,
+    );
   }
 
   /** `undefined` when it does not work. */

@@ -5,7 +5,7 @@ import { installFolders, readInstallRecord } from './installation.js';
 import { findIn, findLibrary } from './libraries.js';
 import { countGpus, visibleIndexes } from './nvidia.js';
 import { CUDA_PROVIDER, packageLibraries, TENSORRT_PROVIDER } from './runtime-files.js';
-import { VULKAN_LOADER } from './vulkan.js';
+import { findVulkan, VULKAN_LOADER } from './vulkan.js';
 
 /**
  * Why a device cannot even be tried here and what to do about it, in one line; `undefined` when it
@@ -76,7 +76,9 @@ function whyNotVulkan(host: Host, cacheFolder: string): string | undefined {
   if (host.platform !== 'linux') return undefined;
   const isThere =
     host.exists(join(cacheFolder, VULKAN_LOADER)) || findLibrary(host, VULKAN_LOADER) !== undefined;
-  return isThere
+  if (!isThere) return 'there is no Vulkan loader (libvulkan.so.1); install the package libvulkan1';
+  const { isSet, hasEglDriver, drivers } = findVulkan(host);
+  return isSet || hasEglDriver || drivers.length > 0
     ? undefined
-    : 'there is no Vulkan loader (libvulkan.so.1); install the package libvulkan1';
+    : 'there is no Vulkan driver; install that of the GPU (mesa-vulkan-drivers, or NVIDIA’s)';
 }

@@ -106,8 +106,13 @@ export class DeviceChoice {
   }
 
   #refused(what: string, reason: string): void {
-    this.#log.warn({ model: this.#source.package.name }, `${what} is not used: ${reason}`);
+    this.#log.warn({ model: this.#source.package.name }, `${what} is not used: ${tidy(reason)}`);
   }
+}
+
+/** Native code begins with its own place and condition, which say nothing to an operator. */
+function tidy(reason: string): string {
+  return reason.replace(/^.* was false\. /s, '').trim();
 }
 
 const NO_GPU = 'no GPU found, serving on the CPU; `shoal gpu` says why';

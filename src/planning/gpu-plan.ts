@@ -55,7 +55,7 @@ export function planForGpu(
   const fallback = settings.max_batch === 'auto' ? UNMEASURED_BATCH : settings.max_batch;
   const maxBatch = chosen?.batch ?? fallback;
   const { sessions, threads } = chosen ?? split;
-  const planned = sessions * 2 * maxBatch + 2 * decodeLanes;
+  const planned = sessions * 3 * maxBatch + 2 * decodeLanes;
   const base = {
     sessions,
     threads,
@@ -63,7 +63,7 @@ export function planForGpu(
     wideThreads: 0,
     wideCurve: [],
     decodeLanes,
-    // One batch runs, the next is put together, and every other thread has a picture or two.
+    // One batch runs, the next waits and one grows, and every other thread has a picture or two.
     maxConcurrent: settings.max_concurrent === 'auto' ? planned : settings.max_concurrent,
   };
   const ignored = ignoredWarning(settings, device);

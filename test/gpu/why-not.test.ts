@@ -51,10 +51,14 @@ describe('whyNot', () => {
     expect(whyNot('tensorrt', CACHE, fakeHost({ files: more }))).toBeUndefined();
   });
 
-  it('wants a Vulkan loader for WebGPU on Linux, the machine’s or one in the cache folder', () => {
+  it('wants a Vulkan loader for WebGPU on Linux, the machine’s or one in the cache folder, and a driver', () => {
     expect(whyNot('webgpu', CACHE, fakeHost())).toMatch(/libvulkan1/);
     for (const path of ['/usr/lib/libvulkan.so.1', '/cache/libvulkan.so.1']) {
-      expect(whyNot('webgpu', CACHE, fakeHost({ files: { [path]: '' } }))).toBeUndefined();
+      expect(whyNot('webgpu', CACHE, fakeHost({ files: { [path]: '' } }))).toMatch(/driver/);
+      for (const driver of ['/usr/share/vulkan/icd.d/intel.json', '/usr/lib/libEGL_nvidia.so.0']) {
+        const files = { [path]: '', [driver]: '' };
+        expect(whyNot('webgpu', CACHE, fakeHost({ files }))).toBeUndefined();
+      }
     }
     expect(whyNot('webgpu', CACHE, fakeHost({ platform: 'darwin' }))).toBeUndefined();
   });

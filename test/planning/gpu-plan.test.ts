@@ -53,7 +53,7 @@ describe('planForGpu', () => {
 
   it('holds a running batch, the next one and what is being decoded', () => {
     const plan = planForGpu(settings, machine(16), cuda, profile({ 1: ONE, 2: TWO }));
-    expect(plan).toMatchObject({ decodeLanes: 15, maxConcurrent: 2 * 2 * 32 + 2 * 15 });
+    expect(plan).toMatchObject({ decodeLanes: 15, maxConcurrent: 2 * 3 * 32 + 2 * 15 });
     expect(planForGpu(settings, machine(1), cuda).decodeLanes).toBe(1);
     const two = planForGpu(settings, machine(16), { device: 'cuda', engines: 2 });
     expect(two.decodeLanes).toBe(7);
