@@ -37,6 +37,12 @@ const SETTINGS = loadConfig({ environment: {}, flags: {} });
 
 /** What such a machine has. */
 const machineWith = (devices: string): Record<string, string> => ({ TEST_DEVICES: devices });
+/**
+ * Slower than any decoding, which would otherwise be what limits all of them, and measured with
+ * one session and one image at a time, since that takes long.
+ */
+const SLUGGISH = { sleep_ms: 250 };
+const ONE_BY_ONE = ['--sessions=1', '--max-batch=1'];
 /** For tests that start many engines, on machines that have other things to do. */
 const SLOW = 240_000;
 const measured = (): Record<string, string> => ({
@@ -106,16 +112,16 @@ describe('a server on a machine with devices', () => {
     { timeout: SLOW },
     async () => {
       const slowCpu = stubModels({
-        one: { sleep_ms: 60, devices: { cuda: { sleep_ms: 40 }, webgpu: { sleep_ms: 4 } } },
+        one: { sleep_ms: 100, devices: { cuda: SLUGGISH, webgpu: { sleep_ms: 4 } } },
       });
       const environment = measured();
-      await start(slowCpu, 'cuda,webgpu', [], environment);
+      await start(slowCpu, 'cuda,webgpu', ONE_BY_ONE, environment);
       expect(await model()).toMatchObject({ provider: 'webgpu', plan: { sessions: 1 } });
-      expect(
-        said(/^serving on webgpu:0 \(webgpu:0 \d+ images\/s, cuda:0 \d+ images\/s, cpu /),
-      ).toBe(true);
+      expect(said(/^serving on webgpu:0 \(webgpu:0 \d+ images\/s, .*cuda:0 \d+ images\/s/)).toBe(
+        true,
+      );
       await server.stop();
-      await start(slowCpu, 'cuda,webgpu', [], environment);
+      await start(slowCpu, 'cuda,webgpu', ONE_BY_ONE, environment);
       expect((await model()).provider).toBe('webgpu');
       expect(said(/^measured$/)).toBe(false);
       // Only what is taken has to show again that it works.
@@ -125,10 +131,10 @@ describe('a server on a machine with devices', () => {
   );
 
   it('stays with the CPU where that is faster', { timeout: SLOW }, async () => {
-    await start(modelWith({ webgpu: { sleep_ms: 80 } }), 'webgpu', [], measured());
+    await start(modelWith({ webgpu: SLUGGISH }), 'webgpu', ONE_BY_ONE, measured());
     expect((await model()).provider).toBe('stub');
     expect(said(/^serving on cpu \(cpu \d+ images\/s, webgpu:0 \d+ images\/s\)$/)).toBe(true);
-    expect(warnings()).toEqual([]);
+    expect(said(/is not used/)).toBe(false);
   });
 
   it('takes all GPUs that were asked for', async () => {
@@ -147,12 +153,8 @@ describe('a server on a machine with devices', () => {
   });
 
   it('takes half the precision where that is faster and agrees', { timeout: SLOW }, async () => {
-    await start(
-      modelWith({ cuda: { sleep_ms: 20 } }, { cuda: { sleep_ms: 4 } }),
-      'cuda',
-      ['--device=cuda', ...['--max-batch=4', '--sessions=1']],
-      measured(),
-    );
+    const models = modelWith({ cuda: SLUGGISH }, { cuda: { sleep_ms: 4 } });
+    await start(models, 'cuda', ['--device=cuda', ...ONE_BY_ONE], measured());
     expect(await model()).toMatchObject({ provider: 'cuda', precision: 'fp16' });
   });
 
@@ -161,7 +163,7 @@ describe('a server on a machine with devices', () => {
     { timeout: SLOW },
     async () => {
       const models = modelWith({ cuda: {} }, { cuda: { garbage: 'labels' } });
-      await start(models, 'cuda', ['--device=cuda', '--max-batch=4', '--sessions=1'], measured());
+      await start(models, 'cuda', ['--device=cuda', ...ONE_BY_ONE], measured());
       expect(await model()).toMatchObject({ precision: 'fp32' });
       expect(warnings()).toEqual([expect.stringMatching(/^cuda:0 fp16 is not used: it disagrees/)]);
     },
