@@ -10,19 +10,17 @@ import type { Proxy } from './proxy.js';
 interface FrontAppDependencies extends Omit<ShellDependencies, 'isInner' | 'passOn'> {
   readonly budget: ByteBudget;
   readonly proxy: Proxy;
-  readonly maxConnections: number;
 }
 
 /** Serves predict requests and passes on all others. */
 export async function createFrontApp(dependencies: FrontAppDependencies): Promise<FastifyInstance> {
-  const { config, predictor, budget, proxy, maxConnections } = dependencies;
+  const { config, predictor, budget, proxy } = dependencies;
   const passOn = (request: IncomingMessage, response: ServerResponse): boolean => {
     if (predictPathOf(request) !== undefined) return false;
     proxy.pass(request, response);
     return true;
   };
   const app = createShell({ ...dependencies, passOn });
-  app.server.maxConnections = maxConnections;
   receiveBodies(app);
   predictRoutes(app, { config, predictor, budget });
   await app.ready();

@@ -1,14 +1,15 @@
-import cluster, { type Worker } from 'node:cluster';
+import { type ChildProcess, fork } from 'node:child_process';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { MetricValues } from '../telemetry/metrics.js';
 import { Channel } from './channel.js';
 import { type DeskHost, FrontDesk } from './front-desk.js';
-import type { ListenError, ToFront, ToServer, Welcome } from './protocol.js';
+import type { ToFront, ToServer, Welcome } from './protocol.js';
+import type { Receiver } from './reception.js';
 
 export interface FrontEvents {
-  onListening(address: string, port: number): void;
-  onCannot(error: ListenError): void;
+  onReady(): void;
   onBroken(engine: number): void;
   /** What it holds of the budget has changed. */
   onBytes(): void;
@@ -24,13 +25,15 @@ const COLLECT_MS = 2000;
 const UNTOLD_SHARE = 1 / 64;
 
 /** One front from start to end, as the server process sees it. */
-export class FrontProcess {
-  readonly #worker: Worker;
+export class FrontProcess implements Receiver {
+  readonly #child: ChildProcess;
   readonly #channel: Channel<ToServer, ToFront>;
   readonly #desk: FrontDesk;
   readonly #events: FrontEvents;
   readonly #collecting = new Map<number, (values: MetricValues | undefined) => void>();
   #nextQuestion = 1;
+  /** A connection on its way. */
+  #handing: { readonly socket: Socket; done(): void } | undefined;
   #onDrained: ((cutOff: number) => void) | undefined;
   #toldBytes = 0;
   readonly #untoldBytes: number;
@@ -44,33 +47,48 @@ export class FrontProcess {
     this.#untoldBytes = welcome.config.max_inflight_bytes * UNTOLD_SHARE;
     // Built code in either case: children cannot be started from TypeScript.
     const exec = fileURLToPath(new URL('../../dist/front/main.js', import.meta.url));
-    cluster.setupPrimary({
-      exec,
-      args: [],
+    this.#child = fork(exec, {
       execArgv: ['--enable-source-maps'],
-      // The fourth is a socket pair: there is no path to guess, and either side sees it close.
+      // The fourth is a socket pair: there is no path to guess, and either side sees it close. The
+      // last is for connections, which only go this way.
       stdio: ['ignore', 'inherit', 'inherit', 'pipe', 'ipc'],
     });
-    cluster.schedulingPolicy = cluster.SCHED_RR;
-    this.#worker = cluster.fork();
     this.#desk = new FrontDesk({
       ...host,
       send: (message) => {
         this.send(message);
       },
     });
-    this.#channel = new Channel<ToServer, ToFront>(this.#worker.process.stdio[3] as Duplex, {
+    this.#channel = new Channel<ToServer, ToFront>(this.#child.stdio[3] as Duplex, {
       onMessage: (message) => {
         this.#handle(message);
       },
       news: () => [...this.#desk.crowdNews(), ...this.#bytesNews()],
       onClose: () => undefined,
     });
-    this.#worker.on('error', () => undefined);
-    this.#worker.once('exit', (code, signal) => {
-      this.#end(`it ended with ${signal === '' ? `code ${String(code)}` : signal}`);
+    this.#child.on('error', (error) => {
+      // Without a process id it was never started, and there may be no other event.
+      if (this.#child.pid === undefined) this.#end(error.message);
+    });
+    this.#child.once('exit', (code, signal) => {
+      this.#end(`it ended with ${signal ?? `code ${String(code)}`}`);
     });
     this.send(['welcome', welcome]);
+  }
+
+  take(socket: Socket, done: () => void): void {
+    this.#handing = { socket, done };
+    // Kept open here until it is known to be there: otherwise it would belong to nobody when the
+    // front ends in between, and its client would wait for ever.
+    this.#child.send('connection', socket, { keepOpen: true }, () => undefined);
+  }
+
+  /** The connection itself lives on in the front; here only its descriptor is closed. */
+  #handedOver(): void {
+    const handing = this.#handing;
+    this.#handing = undefined;
+    handing?.socket.destroy();
+    handing?.done();
   }
 
   send(message: ToFront): void {
@@ -111,13 +129,11 @@ export class FrontProcess {
     this.#channel.close();
   }
 
-  kill(): void {
-    this.#worker.process.kill('SIGKILL');
-  }
-
   #end(reason: string): void {
+    if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#desk.close();
+    this.#handing?.socket.destroy();
     for (const done of [...this.#collecting.values()]) done(undefined);
     this.#onDrained?.(0);
     this.bytes = 0;
@@ -135,11 +151,11 @@ export class FrontProcess {
     // What it said with its last breath nobody would ever take back.
     if (this.#hasEnded) return;
     switch (message[0]) {
-      case 'listening':
-        this.#events.onListening(message[1], message[2]);
+      case 'ready':
+        this.#events.onReady();
         break;
-      case 'cannot':
-        this.#events.onCannot(message[1]);
+      case 'took':
+        this.#handedOver();
         break;
       case 'enter':
         this.#desk.enter(message);

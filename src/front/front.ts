@@ -1,4 +1,4 @@
-import type { AddressInfo } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { ByteBudget } from '../admission/byte-budget.js';
@@ -25,6 +25,7 @@ interface Parts {
   readonly metrics: Metrics;
   readonly budget: ByteBudget;
   readonly lifecycle: Lifecycle;
+  readonly maxConnections: number;
 }
 
 /** A process that receives requests. It ends when the server process does. */
@@ -32,6 +33,7 @@ export class Front {
   readonly #channel: Channel<ToFront, ToServer>;
   #parts: Parts | undefined;
   #toldBytes = 0;
+  #connections = 0;
   #newsTimer: NodeJS.Timeout | undefined;
 
   constructor(socket: Duplex) {
@@ -61,7 +63,7 @@ export class Front {
     process.once('exit', (code) => {
       if (code === 0) removeFolder(welcome.folder);
     });
-    const { config, token, innerPath, maxConnections, port } = welcome;
+    const { config, token, innerPath, maxConnections } = welcome;
     const send = (message: ToServer): void => {
       this.#channel.send(message);
     };
@@ -79,25 +81,30 @@ export class Front {
       metrics.observeProcess(eventLoop);
     });
     const shared = { config, log, metrics, lifecycle, tenants, predictor, budget };
-    const app = await createFrontApp({ ...shared, proxy, maxConnections });
-    this.#parts = { app, predictor, intakes, metrics, budget, lifecycle };
+    const app = await createFrontApp({ ...shared, proxy });
+    this.#parts = { app, predictor, intakes, metrics, budget, lifecycle, maxConnections };
     budget.onChange = () => {
       this.#newsTimer ??= setTimeout(() => {
         this.#channel.flush();
       }, TELL_BYTES_MS);
     };
 
-    try {
-      await intakes.listen(welcome.intakePath);
-      await app.listen({ host: config.host, port });
-    } catch (error) {
-      const { message, code } = error as NodeJS.ErrnoException;
-      const known = { port, address: config.host };
-      send(['cannot', { message, ...known, ...(code !== undefined && { code }) }]);
+    await intakes.listen(welcome.intakePath);
+    await app.listen({ path: welcome.httpPath });
+    send(['ready']);
+  }
+
+  /** A connection that the server process has accepted; none when it was closed meanwhile. */
+  take(socket: Socket | undefined): void {
+    this.#channel.send(['took']);
+    if (socket === undefined || this.#parts === undefined) return;
+    if (this.#connections >= this.#parts.maxConnections) {
+      socket.destroy();
       return;
     }
-    const { address, port: listeningOn } = app.server.address() as AddressInfo;
-    send(['listening', address, listeningOn]);
+    this.#connections++;
+    socket.once('close', () => this.#connections--);
+    this.#parts.app.server.emit('connection', socket);
   }
 
   async #drain({ app, lifecycle }: Parts, acceptMs: number, graceMs: number): Promise<void> {

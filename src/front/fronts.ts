@@ -4,12 +4,13 @@ import { anonymousTenant } from '../admission/tenants.js';
 import type { Config } from '../config/schema.js';
 import type { Intakes } from '../engine/intakes.js';
 import { afterCrash, NO_CRASHES, type RestartState } from '../engine/restart-policy.js';
+import type { Address } from '../http/entrance.js';
 import type { ModelRegistry } from '../models/registry.js';
 import type { Log } from '../telemetry/log.js';
 import type { MetricValues } from '../telemetry/metrics.js';
 import { FrontProcess } from './front-process.js';
 import type { PrivateFolder } from './private-folder.js';
-import type { ListenError } from './protocol.js';
+import { Reception } from './reception.js';
 
 export interface FrontsHost {
   readonly config: Config;
@@ -26,7 +27,7 @@ export interface FrontsHost {
 interface Slot {
   readonly index: number;
   front: FrontProcess | undefined;
-  isListening: boolean;
+  isReady: boolean;
   generation: number;
   restart: RestartState;
 }
@@ -37,20 +38,17 @@ export class Fronts {
   readonly #slots: readonly Slot[];
   readonly #tenants: readonly Tenant[];
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** What they are told to listen on: the same for all, since that is how they find each other. */
-  #port: number;
-  #address: { address: string; port: number } | undefined;
+  readonly #reception = new Reception();
   #isEnding = false;
   #settleStart: { resolve(): void; reject(error: Error): void } | undefined;
   #onEmpty: (() => void) | undefined;
 
   constructor(host: FrontsHost, count: number) {
     this.#host = host;
-    this.#port = host.config.port;
     this.#slots = Array.from({ length: count }, (_, index) => ({
       index,
       front: undefined,
-      isListening: false,
+      isReady: false,
       generation: 0,
       restart: NO_CRASHES,
     }));
@@ -61,15 +59,16 @@ export class Fronts {
     };
   }
 
-  /** Resolves when all of them listen. @throws when they cannot */
-  async start(): Promise<{ address: string; port: number }> {
+  /** Resolves when all of them serve. @throws when the port cannot be had */
+  async start(): Promise<Address> {
+    const { host, port } = this.#host.config;
+    const address = await this.#reception.open(host, port);
     await new Promise<void>((resolve, reject) => {
       this.#settleStart = { resolve, reject };
       for (const slot of this.#slots) this.#spawn(slot);
     });
     this.#settleStart = undefined;
-    if (this.#address === undefined) throw new Error('no front listens');
-    return this.#address;
+    return address;
   }
 
   /** The metrics of all that answer. */
@@ -82,6 +81,10 @@ export class Fronts {
   async drain(): Promise<number> {
     this.#isEnding = true;
     const { drain_delay_ms, grace_ms } = this.#host.config;
+    const timer = setTimeout(() => {
+      this.#reception.close();
+    }, drain_delay_ms);
+    this.#timers.add(timer);
     const drained = this.#running.map((front) => front.drain(drain_delay_ms, grace_ms));
     return (await Promise.all(drained)).reduce((sum, count) => sum + count, 0);
   }
@@ -90,6 +93,7 @@ export class Fronts {
   async stop(): Promise<void> {
     this.#isEnding = true;
     for (const timer of this.#timers) clearTimeout(timer);
+    this.#reception.close();
     if (this.#isEmpty) return;
     await new Promise<void>((resolve) => {
       this.#onEmpty = resolve;
@@ -109,30 +113,27 @@ export class Fronts {
     const { config, models, intakes, folder, innerPath, log } = this.#host;
     slot.generation++;
     const name = `front-${String(slot.index)}-${String(slot.generation)}`;
-    const intakePath = folder.socketPath(name);
+    const intakePath = folder.socketPath(`${name}-intake`);
     const welcome = {
       config,
       models: models.all.map((model) => model.name),
       defaultModel: models.default.name,
-      port: this.#port,
       maxConnections: Math.ceil(config.max_connections / this.#slots.length),
+      httpPath: folder.socketPath(name),
       intakePath,
       token: intakes.token,
       innerPath,
       folder: folder.path,
     };
-    slot.front = new FrontProcess(
+    const front = new FrontProcess(
       welcome,
       { models: models.all, tenants: this.#tenants, log },
       {
-        onListening: (address, port) => {
-          slot.isListening = true;
-          this.#address ??= { address, port };
+        onReady: () => {
+          slot.isReady = true;
           intakes.set(slot.index, intakePath);
-          if (this.#slots.every(({ isListening }) => isListening)) this.#settleStart?.resolve();
-        },
-        onCannot: (error) => {
-          this.#cannot(slot, error);
+          this.#reception.add(front);
+          if (this.#slots.every(({ isReady }) => isReady)) this.#settleStart?.resolve();
         },
         onBroken: (engine) => {
           intakes.broken(engine);
@@ -140,12 +141,14 @@ export class Fronts {
         onBytes: () => {
           this.#countBytes();
         },
-        othersBytes: (front) => this.#host.budget.usedBytes - front.bytes,
+        othersBytes: ({ bytes }) => this.#host.budget.usedBytes - bytes,
         onEnd: (reason) => {
+          this.#reception.remove(front);
           this.#handleEnd(slot, reason);
         },
       },
     );
+    slot.front = front;
   }
 
   #countBytes(): void {
@@ -154,17 +157,11 @@ export class Fronts {
     for (const front of running) front.tellBytes();
   }
 
-  #cannot({ front }: Slot, error: ListenError): void {
-    this.#settleStart?.reject(Object.assign(new Error(error.message), error));
-    // It tries again, as if it had ended by itself.
-    front?.kill();
-  }
-
   #handleEnd(slot: Slot, reason: string): void {
     const { log, intakes } = this.#host;
-    const ranForMs = slot.isListening ? performance.now() - (slot.front?.startedAt ?? 0) : 0;
+    const ranForMs = slot.isReady ? performance.now() - (slot.front?.startedAt ?? 0) : 0;
     slot.front = undefined;
-    slot.isListening = false;
+    slot.isReady = false;
     this.#countBytes();
     intakes.set(slot.index, undefined);
     if (this.#isEmpty) this.#onEmpty?.();
@@ -173,8 +170,6 @@ export class Fronts {
       this.#settleStart.reject(new Error(`a process for requests does not start: ${reason}`));
       return;
     }
-    // Without any, the port is free, and the one that was found must be asked for again.
-    if (this.#isEmpty && this.#address !== undefined) this.#port = this.#address.port;
     const { state, delayMs } = afterCrash(slot.restart, ranForMs);
     slot.restart = state;
     log.error({ front: slot.index, reason, restart_in_ms: delayMs }, 'front ended, restarting it');

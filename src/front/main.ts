@@ -10,4 +10,7 @@ setFlagsFromString('--heap-growing-percent=200');
 process.on('SIGINT', () => undefined).on('SIGTERM', () => undefined);
 
 const { Front } = await import('./front.js');
-new Front(new Socket({ fd: SOCKET_FD, readable: true, writable: true }));
+const front = new Front(new Socket({ fd: SOCKET_FD, readable: true, writable: true }));
+process.on('message', (_message, connection) => {
+  front.take(connection as Socket | undefined);
+});

@@ -14,8 +14,9 @@ export interface Welcome {
   readonly config: Config;
   readonly models: readonly string[];
   readonly defaultModel: string;
-  readonly port: number;
   readonly maxConnections: number;
+  /** Where its HTTP server listens, so that it is a whole one; connections come another way. */
+  readonly httpPath: string;
   /** Where it listens for engines. */
   readonly intakePath: string;
   /** What engines must show. */
@@ -38,8 +39,10 @@ type Question = readonly [
 ];
 
 export type ToServer =
-  | readonly ['listening', address: string, port: number]
-  | readonly ['cannot', error: ListenError]
+  /** Connections can come. */
+  | readonly ['ready']
+  /** The last connection has come, and another one may. */
+  | readonly ['took']
   | readonly ['enter', ...Question]
   | readonly ['assess', ...Question]
   | readonly ['predict', seq: number, info: ImageInfo, threshold: number, bytes: number]
@@ -106,10 +109,3 @@ export type ToFront =
   | readonly ['bytes', bytes: number]
   | readonly ['collect', question: number]
   | readonly ['drain', acceptMs: number, graceMs: number];
-
-export interface ListenError {
-  readonly message: string;
-  readonly code?: string;
-  readonly port?: number;
-  readonly address?: string;
-}

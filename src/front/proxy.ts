@@ -47,6 +47,8 @@ export class Proxy {
     upstream.on('error', () => {
       this.#refuse(response);
     });
+    // What is refused by its headers need not wait for its body.
+    if (hasBody(request)) upstream.flushHeaders();
     request.pipe(upstream);
   }
 
@@ -65,6 +67,10 @@ export class Proxy {
     });
     response.end(body);
   }
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
 /**
