@@ -4,6 +4,7 @@ import { Bookings } from './bookings.js';
 import { FairQueue } from './fair-queue.js';
 import { Forecast } from './forecast.js';
 import type { Tenant } from './tenant.js';
+import { Turns } from './turns.js';
 
 export interface GateLimits {
   /** Interactive items that may be in the engine at once. Background ones get what is left. */
@@ -64,6 +65,7 @@ export class Gate {
   readonly #background = new FairQueue<Waiting>();
   readonly #bookings = new Bookings();
   readonly forecast = new Forecast();
+  readonly #turns = new Turns();
   readonly #inFlightOf = new Map<Tenant, number>();
   readonly #waitingBytes = { interactive: 0, background: 0 };
   #inFlight = { interactive: 0, background: 0 };
@@ -179,7 +181,7 @@ export class Gate {
   }
 
   /**
-   * Runs `work` when it is this item's turn, and tells it how many its tenant has in work already.
+   * Runs `work` when there is room for it, and tells it whose turn is before its own: lower ranks.
    * @throws when it is refused or cancelled while it waits, or what `work` throws
    */
   async run<T>(
@@ -192,11 +194,13 @@ export class Gate {
     const kind = visitor.isBackground ? 'background' : 'interactive';
     if (this.#hasRoom(visitor)) this.#inFlight[kind]++;
     else await this.#waitForTurn(visitor, cancellation);
-    const rank = this.#inFlightOf.get(visitor.tenant) ?? 0;
-    this.#inFlightOf.set(visitor.tenant, rank + 1);
+    const others = this.#inFlightOf.get(visitor.tenant) ?? 0;
+    this.#inFlightOf.set(visitor.tenant, others + 1);
+    const rank = this.#turns.next(visitor.tenant, others);
     try {
       return await work(rank);
     } finally {
+      this.#turns.left(rank);
       this.#inFlight[kind]--;
       this.#inFlightOf.set(visitor.tenant, (this.#inFlightOf.get(visitor.tenant) ?? 1) - 1);
       this.forecast.completed(this.#now(), this.waiting > 0);

@@ -38,6 +38,8 @@ function sessionOptions(device: Device, threads: number): InferenceSession.Sessi
   return {
     // Only this one: with a second to fall back on, nobody would notice that the first is missing.
     executionProviders: [providerFor(device)],
+    // Warnings are about nodes that stay on the CPU, which is counted where it matters.
+    logSeverityLevel: 3,
     graphOptimizationLevel: 'all',
     executionMode: 'sequential',
     // A pattern per batch size would hold the memory of each; without, they share it. Same speed.

@@ -10,7 +10,7 @@ export interface EngineRequest {
   /** When the answer stops being useful, on `performance.now()`'s clock. */
   readonly deadline: number;
   readonly isBackground: boolean;
-  /** Lower ones go first: how many its tenant had in work when it came in. */
+  /** Lower ones go first; 0 for one whose tenant has nothing else in work. */
   readonly rank: number;
   readonly cancellation: Cancellation;
 }

@@ -91,7 +91,7 @@ export interface ItemMeta {
   readonly image: ImageInfo;
   /** It may wait for everything that is not. */
   readonly isBackground: boolean;
-  /** Lower ones go first. */
+  /** Lower ones go first; 0 for one whose tenant has nothing else in work. */
   readonly rank: number;
 }
 
