@@ -94,7 +94,7 @@ describe('admission', () => {
   });
 
   it('counts computing that was saved, and computing that was for nobody', async () => {
-    server = await TestServer.start([stubModels({ one: { sleep_ms: 300 } }), ...ONE_BY_ONE]);
+    server = await TestServer.start([stubModels({ one: { sleep_ms: 1000 } }), ...ONE_BY_ONE]);
     const saved = (): Promise<number> =>
       server.metric('shoal_saved_compute_seconds_total{model="one",reason="cancelled"}');
     const wasted = (): Promise<number> =>
