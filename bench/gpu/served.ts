@@ -35,13 +35,13 @@ export async function measureServed(context: Context): Promise<void> {
 
 /** A measured plan is what is to be tested, and it must not be made during the test. */
 async function ensureProfile(context: Context, device: DeviceName): Promise<void> {
-  const server = await serveOn(context, device, context.options.quick ? [] : ['--profile', 'full']);
+  const server = await serveOn(context, device, []);
   await server.stop();
 }
 
 /** What batching brings: the same server with and without, one after the other. */
 export async function measureBatch1(context: Context): Promise<void> {
-  await compare(context, 'batch1', () => ['', '--max-batch 1', '']);
+  await compare(context, 'batch1', () => ['', '--max-batch 1 --profile off', '']);
 }
 
 /** Plans by hand, between two visits of the automatic one. */
@@ -52,7 +52,7 @@ export async function measureSweep(context: Context): Promise<void> {
     const sessions = options.sweepSessions ?? usual?.sessions ?? [];
     const batches = options.sweepBatches ?? usual?.batches ?? [];
     const grid = sessions.flatMap((one) =>
-      batches.map((batch) => `--sessions ${String(one)} --max-batch ${String(batch)}`),
+      batches.map((batch) => `--sessions ${String(one)} --max-batch ${String(batch)} --profile off`),
     );
     return ['', ...grid, ''];
   });

@@ -50,7 +50,10 @@ export function variantsFor(wanted: Wanted, hasFp16: boolean, finder: DeviceFind
   return names.flatMap((name) => {
     const devices = devicesOf(name, wanted.device_index, finder);
     if (typeof devices !== 'string') {
-      return precisionsFor(wanted.precision, hasFp16).map((precision) => ({ devices, precision }));
+      return precisionsFor(name, wanted.precision, hasFp16).map((precision) => ({
+        devices,
+        precision,
+      }));
     }
     if (wanted.device !== 'auto') throw new DeviceError(name, devices);
     return [];
@@ -78,9 +81,14 @@ function devicesOf(
   return indexes.length === 0 ? 'there is none here' : indexes.map((index) => ({ name, index }));
 }
 
-function precisionsFor(wanted: Wanted['precision'], hasFp16: boolean): Precision[] {
+/** CUDA takes twice as long to prepare 16 bits and gains a tenth: for those who ask for it. */
+function precisionsFor(
+  device: DeviceName,
+  wanted: Wanted['precision'],
+  hasFp16: boolean,
+): Precision[] {
   if (wanted !== 'auto') return [wanted];
-  return hasFp16 ? ['fp32', 'fp16'] : ['fp32'];
+  return hasFp16 && device !== 'cuda' ? ['fp32', 'fp16'] : ['fp32'];
 }
 
 export function nameOf({ name, index }: Device): string {

@@ -5,6 +5,7 @@ import { InferenceSession, Tensor } from 'onnxruntime-node';
 import type { Device } from '../config/devices.js';
 import type { EngineConfig, Placement } from '../engine/messages.js';
 import type { Outputs } from '../heads/outputs.js';
+import { onePerSize } from './one-per-size.js';
 import { placementOf } from './placement.js';
 import type { Runtime } from './runtime.js';
 
@@ -12,26 +13,35 @@ import type { Runtime } from './runtime.js';
 export async function loadOnnx(config: EngineConfig, threads: number): Promise<Runtime> {
   const { width, height } = config.input;
   const record = config.countsNodes ? mkdtempSync(join(tmpdir(), 'shoal-nodes-')) : undefined;
-  try {
-    const session = await InferenceSession.create(config.modelPath, {
+  const create = (): Promise<InferenceSession> =>
+    InferenceSession.create(config.modelPath, {
       ...sessionOptions(config.device, threads),
       ...(record !== undefined && { enableProfiling: true, profileFilePrefix: join(record, 'r') }),
     });
-    const inputName = checkInput(session, config.input);
+  try {
+    const first = await create();
+    const inputName = checkInput(first, config.input);
+    const sessionFor = isBoundToShape(config.device) ? onePerSize(first, create) : () => first;
     const run = async (pixels: Uint8Array, count: number): Promise<Outputs> => {
       const tensor = new Tensor('uint8', pixels, [count, height, width, 3]);
+      const session = await sessionFor(count);
       // The call blocks this thread until the batch is done, promise or not. That is why it
       // runs in a lane, and why nothing else does.
       return (await session.run({ [inputName]: tensor })) as unknown as Outputs;
     };
     const provider = config.device.name;
     if (record === undefined) return { provider, run };
-    await run(new Uint8Array(width * height * 3), 1);
-    session.endProfiling();
+    const count = config.buckets[0] ?? 1;
+    await run(new Uint8Array(count * width * height * 3), count);
+    first.endProfiling();
     return { provider, run, placement: readPlacement(record, config.device) };
   } finally {
     if (record !== undefined) rmSync(record, { recursive: true, force: true });
   }
+}
+
+function isBoundToShape({ name }: Device): boolean {
+  return name === 'cuda' || name === 'tensorrt';
 }
 
 function sessionOptions(device: Device, threads: number): InferenceSession.SessionOptions {

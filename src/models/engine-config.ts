@@ -28,7 +28,7 @@ export function engineConfigFor(
 ): EngineConfig {
   const { sessions, threads, maxBatch, wideThreads, maxConcurrent, decodeLanes } = plan;
   const isPipelined = device.name !== 'cpu';
-  const buckets = isPipelined ? bucketsUpTo(maxBatch) : [];
+  const buckets = isPipelined ? bucketsUpTo(maxBatch, device.name) : [];
   return {
     modelPath: precision === 'fp16' ? (fp16Path ?? modelPath) : modelPath,
     runtime: manifest.runtime ?? 'onnx',
@@ -64,8 +64,9 @@ export function probeConfigFor(engine: EngineConfig): EngineConfig {
     plan: { sessions: 1, threads: 1, maxBatch, wideThreads: 0 },
     curve: [],
     wideCurve: [],
-    buckets: engine.isPipelined ? [1, maxBatch] : [],
-    warmBatches: [1],
+    // One size is enough to see whether it works: each may take seconds to prepare.
+    buckets: engine.isPipelined ? [maxBatch] : [],
+    warmBatches: [maxBatch],
     countsNodes: engine.isPipelined,
     decodeLanes: 1,
     maxItems: 8,

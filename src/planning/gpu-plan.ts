@@ -8,7 +8,7 @@ import { curveOf, findSplit, type Profile, type Split } from './profile.js';
 import { byHand, inTime, ms, perSecond, targetWarning } from './plan-words.js';
 
 /** Sessions side by side fill the pauses of one another; more than these gain nothing. */
-const CUDA_SESSIONS = [1, 2, 3] as const;
+const CUDA_SESSIONS = [1, 2] as const;
 /** Without a profile: batches are nearly free up to here on any GPU. */
 const UNMEASURED_BATCH = 8;
 /** Measurements that differ by less are taken for equal, and the shorter batch wins. */

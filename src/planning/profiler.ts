@@ -1,5 +1,5 @@
 import type { EngineConfig, Measured } from '../engine/messages.js';
-import { bucketsUpTo, MAX_BATCH as MAX_GPU_BATCH, nextBucket } from './buckets.js';
+import { bucketsUpTo, largestBucket, nextBucket } from './buckets.js';
 import { nextBatch } from './exploration.js';
 import type { Machine } from './machine.js';
 import { type ProfilePoint, type Sample, type Split, summarise } from './profile.js';
@@ -49,7 +49,6 @@ export async function measureSplit(
   const samples: Sample[] = [];
   if (signal.aborted) return { samples, provider: 'none' };
   const config = probeConfig(base, split, limits.maxBatch);
-  const following = base.isPipelined ? nextBucket : nextBatch;
   const { plan } = config;
   const probe = host.spawn(config);
   const stop = (): void => {
@@ -68,7 +67,7 @@ export async function measureSplit(
     const mayGoOn = (): boolean => host.now() - startedAt < limits.budgetMs;
     const sizes: number[] = [];
     for (;;) {
-      const batch = following(pointsOf(samples), limits.machine, limits.maxBatch);
+      const batch = following(samples, base, limits);
       if (batch === undefined || batch > plan.maxBatch || (sizes.length > 0 && !mayGoOn())) break;
       // The first run of a batch size allocates; only later ones count.
       const coldAt = host.now();
@@ -88,6 +87,17 @@ export async function measureSplit(
   return { samples, provider };
 }
 
+function following(
+  samples: readonly Sample[],
+  { isPipelined, device }: EngineConfig,
+  { machine, maxBatch }: MeasureLimits,
+): number | undefined {
+  const points = pointsOf(samples);
+  return isPipelined
+    ? nextBucket(points, machine, maxBatch, device.name)
+    : nextBatch(points, machine, maxBatch);
+}
+
 function pointsOf(samples: readonly Sample[]): readonly ProfilePoint[] {
   const about = { provider: '', measuredAt: '', depth: 'quick' } as const;
   return summarise(samples, about).splits[0]?.points ?? [];
@@ -102,12 +112,12 @@ function probeConfig(
   const room = Math.max(1, Math.floor(PROBE_INPUT_BYTES / (width * height * 3)));
   const shape = { sessions, threads, wideThreads: 0 };
   if (base.isPipelined) {
-    const maxBatch = Math.min(room, wanted ?? MAX_GPU_BATCH);
+    const maxBatch = Math.min(room, wanted ?? largestBucket(base.device.name));
     // Its sessions need the other threads, as in service.
     return {
       ...base,
       plan: { ...shape, maxBatch },
-      buckets: bucketsUpTo(maxBatch),
+      buckets: bucketsUpTo(maxBatch, base.device.name),
       warmBatches: [1],
     };
   }

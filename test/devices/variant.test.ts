@@ -53,9 +53,11 @@ describe('variantsFor', () => {
     expect(variantsFor({ ...AUTO, device: 'cpu' }, true, finder)).toEqual([]);
   });
 
-  it('tries half the precision where there is such a model, after the full one', () => {
+  it('tries half the precision where there is such a model, but not unasked with CUDA', () => {
     const one = machineWith({ cuda: [0] });
-    expect(describeAll(AUTO, true, one)).toEqual(['cuda:0', 'cuda:0 fp16']);
+    expect(describeAll(AUTO, true, one)).toEqual(['cuda:0']);
+    const other = machineWith({ webgpu: [0] });
+    expect(describeAll(AUTO, true, other)).toEqual(['webgpu:0', 'webgpu:0 fp16']);
     expect(describeAll({ ...AUTO, precision: 'fp16' }, true, one)).toEqual(['cuda:0 fp16']);
     expect(describeAll({ ...AUTO, precision: 'fp32' }, true, one)).toEqual(['cuda:0']);
   });

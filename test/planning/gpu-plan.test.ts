@@ -13,7 +13,7 @@ const machine = (cores: number) => ({ cores, memoryBytes: 64 * 2 ** 30, name: 'a
 const cuda = { device: 'cuda', engines: 1 } as const;
 const webgpu = { device: 'webgpu', engines: 1 } as const;
 
-const SIZES = bucketsUpTo(128);
+const SIZES = bucketsUpTo(128, 'webgpu');
 type Rates = Readonly<Partial<Record<number, number>>>;
 /** From images per second by batch size, as they were measured. */
 function points(rates: Rates): ProfilePoint[] {
@@ -162,7 +162,7 @@ describe('servingPlan', () => {
 
 describe('gpuSplits', () => {
   it('tries several sessions with CUDA only', () => {
-    expect(gpuSplits('cuda', settings).map(({ sessions }) => sessions)).toEqual([1, 2, 3]);
+    expect(gpuSplits('cuda', settings).map(({ sessions }) => sessions)).toEqual([1, 2]);
     expect(gpuSplits('webgpu', { ...settings, sessions: 2 })).toEqual([
       { sessions: 1, threads: 1 },
     ]);
@@ -174,7 +174,7 @@ describe('nextBucket', () => {
   const follow = (rateOf: (batch: number) => number, wanted?: number): number[] => {
     const rates: Record<number, number> = {};
     for (;;) {
-      const next = nextBucket(points(rates), machine(8), wanted);
+      const next = nextBucket(points(rates), machine(8), wanted, 'webgpu');
       if (next === undefined) return Object.keys(rates).map(Number);
       rates[next] = rateOf(next);
     }
@@ -186,12 +186,14 @@ describe('nextBucket', () => {
   });
 
   it('stops when throughput falls, or no longer grows', () => {
-    expect(follow((batch) => (batch <= 16 ? batch * 100 : 1000))).toEqual(bucketsUpTo(24));
-    expect(follow((batch) => Math.min(batch, 16) * 100)).toEqual(bucketsUpTo(32));
+    expect(follow((batch) => (batch <= 16 ? batch * 100 : 1000))).toEqual(
+      bucketsUpTo(24, 'webgpu'),
+    );
+    expect(follow((batch) => Math.min(batch, 16) * 100)).toEqual(bucketsUpTo(32, 'webgpu'));
   });
 
   it('stops before memory is short', () => {
     const [full] = points({ 1: 10 }).map((point) => ({ ...point, rssBytes: 60 * 2 ** 30 }));
-    expect(nextBucket([full as ProfilePoint], machine(8))).toBeUndefined();
+    expect(nextBucket([full as ProfilePoint], machine(8), undefined, 'webgpu')).toBeUndefined();
   });
 });
