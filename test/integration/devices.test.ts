@@ -153,19 +153,21 @@ describe('a server on a machine with devices', () => {
   });
 
   it('takes half the precision where that is faster and agrees', { timeout: SLOW }, async () => {
-    const models = modelWith({ cuda: SLUGGISH }, { cuda: { sleep_ms: 4 } });
-    await start(models, 'cuda', ['--device=cuda', ...ONE_BY_ONE], measured());
-    expect(await model()).toMatchObject({ provider: 'cuda', precision: 'fp16' });
+    const models = modelWith({ webgpu: SLUGGISH }, { webgpu: { sleep_ms: 4 } });
+    await start(models, 'webgpu', ['--device=webgpu', ...ONE_BY_ONE], measured());
+    expect(await model()).toMatchObject({ provider: 'webgpu', precision: 'fp16' });
   });
 
   it(
     'does not take half the precision where it finds other things',
     { timeout: SLOW },
     async () => {
-      const models = modelWith({ cuda: {} }, { cuda: { garbage: 'labels' } });
-      await start(models, 'cuda', ['--device=cuda', ...ONE_BY_ONE], measured());
+      const models = modelWith({ webgpu: {} }, { webgpu: { garbage: 'labels' } });
+      await start(models, 'webgpu', ['--device=webgpu', ...ONE_BY_ONE], measured());
       expect(await model()).toMatchObject({ precision: 'fp32' });
-      expect(warnings()).toEqual([expect.stringMatching(/^cuda:0 fp16 is not used: it disagrees/)]);
+      expect(warnings()).toEqual([
+        expect.stringMatching(/^webgpu:0 fp16 is not used: it disagrees/),
+      ]);
     },
   );
 
