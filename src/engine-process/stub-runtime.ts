@@ -33,6 +33,8 @@ export interface StubModel {
   readonly skip_decode?: boolean;
   /** Fail as a device does that is lost. */
   readonly device_error_on_red?: number;
+  /** From then on find something else than there is, as a device does whose memory is damaged. */
+  readonly poisoned_by_red?: number;
   /** Refuse to load. */
   readonly fail_to_load?: string;
   /** What is different on a device, by `cuda` or `cuda:1`. Those that are not named do not exist. */
@@ -59,7 +61,7 @@ export async function loadStub(config: EngineConfig, threads: number): Promise<R
   const size = config.input.width * config.input.height * 3;
   const never = new Int32Array(new SharedArrayBuffer(4));
   const leaked: Uint8Array[] = [];
-  const label = model.garbage === 'labels' ? 1 : 0;
+  let label = model.garbage === 'labels' ? 1 : 0;
   const speed = threads > 1 ? (model.wide_speedup ?? 1) : 1;
   let isWarm = false;
   if (model.crash === true) process.kill(process.pid, 'SIGSEGV');
@@ -81,6 +83,7 @@ export async function loadStub(config: EngineConfig, threads: number): Promise<R
       const shows = (fault: number | undefined): boolean => reds.some((red) => red === fault);
       if (shows(model.crash_on_red)) process.kill(process.pid, 'SIGSEGV');
       if (shows(model.hang_on_red)) Atomics.wait(never, 0, 0);
+      if (shows(model.poisoned_by_red)) label = 1;
       const isSpared =
         model.spares_black === true && boxes.every((value, at) => at % 4 === 3 || value === 0);
       if (count > (model.max_images ?? count) && !isSpared) {

@@ -93,6 +93,10 @@ export class EngineLink {
     this.#socket.on('error', () => undefined);
   }
 
+  get isMakeshift(): boolean {
+    return this.#config.isMakeshift === true;
+  }
+
   get pid(): number | undefined {
     return this.#child.pid;
   }

@@ -7,6 +7,8 @@ import { afterCrash, NO_CRASHES, type RestartState } from './restart-policy.js';
 /** The part of an engine process that its supervisor uses. */
 export interface Link {
   readonly pid?: number | undefined;
+  /** It was started in a hurry and serves until a better one is ready. */
+  readonly isMakeshift?: boolean;
   sendItem(meta: ItemMeta, image: ImageSource): void;
   sendCancel(id: number): void;
   sendPing(): void;
@@ -14,7 +16,8 @@ export interface Link {
 }
 
 export interface SeatHost {
-  spawn(events: EngineEvents): Link;
+  /** @param isUrgent somebody waits for it: what can be done later should be */
+  spawn(events: EngineEvents, isUrgent: boolean): Link;
   /** It can take items, for the first time or again. */
   onReady(ready: Ready): void;
   onResults(results: Results): void;
@@ -100,7 +103,7 @@ export class EngineSeat {
   start(): Promise<Ready> {
     return new Promise((resolve, reject) => {
       this.#settleStart = { resolve, reject };
-      this.#spawn();
+      this.#spawn(false);
     });
   }
 
@@ -144,18 +147,21 @@ export class EngineSeat {
 
   #spawnSuccessor(mustLeave: boolean): Successor {
     const successor: Successor = {
-      link: this.#host.spawn({
-        ...this.#events(),
-        onReady: (ready) => {
-          successor.ready = ready;
-          this.settled();
+      link: this.#host.spawn(
+        {
+          ...this.#events(),
+          onReady: (ready) => {
+            successor.ready = ready;
+            this.settled();
+          },
+          onEnd: (reason) => {
+            // Until it has taken over it is nobody's loss; afterwards it is the engine.
+            if (this.#successor === successor) this.#lost(mustLeave);
+            else if (this.#link === successor.link) this.#handleEnd(reason);
+          },
         },
-        onEnd: (reason) => {
-          // Until it has taken over it is nobody's loss; afterwards it is the engine.
-          if (this.#successor === successor) this.#lost(mustLeave);
-          else if (this.#link === successor.link) this.#handleEnd(reason);
-        },
-      }),
+        false,
+      ),
       ready: undefined,
     };
     return successor;
@@ -186,21 +192,24 @@ export class EngineSeat {
       this.#link = undefined;
       this.#isReady = false;
       old?.kill();
-      this.#spawn();
+      this.#spawn(true);
     }
   }
 
-  #spawn(): void {
+  #spawn(isUrgent: boolean): void {
     this.#lastPongAt = performance.now();
     this.#restDelayMs = 0;
     try {
-      const link = this.#host.spawn({
-        ...this.#events(),
-        onEnd: (reason) => {
-          // One that was replaced has nothing to say any more.
-          if (this.#link === link) this.#handleEnd(reason);
+      const link = this.#host.spawn(
+        {
+          ...this.#events(),
+          onEnd: (reason) => {
+            // One that was replaced has nothing to say any more.
+            if (this.#link === link) this.#handleEnd(reason);
+          },
         },
-      });
+        isUrgent,
+      );
       this.#link = link;
     } catch (error) {
       // No memory or no descriptors: an engine that ended before it began.
@@ -245,7 +254,7 @@ export class EngineSeat {
     this.#settleStart?.resolve(ready);
     this.#settleStart = undefined;
     this.#host.onReady(ready);
-    if (this.#wish === 'beside') this.recycle();
+    if (this.#wish === 'beside' || this.#link?.isMakeshift === true) this.recycle();
   }
 
   /** A stopped or stuck main thread does not answer; a stuck lane is the engine's own watch. */
@@ -282,7 +291,7 @@ export class EngineSeat {
     this.#stuck = [];
     this.#isStarved = false;
     this.#timer = setTimeout(() => {
-      this.#spawn();
+      this.#spawn(true);
     }, delayMs);
     this.#host.onCrash({ reason, delayMs, stuck, isStarved });
   }

@@ -48,6 +48,8 @@ export interface EngineConfig {
   readonly buckets: readonly number[];
   /** Session threads only run batches; other threads put them together and read the outputs. */
   readonly isPipelined: boolean;
+  /** It has not all that was planned, to be ready sooner; another one takes over from it. */
+  readonly isMakeshift?: boolean;
   /** Say in `ready` where the parts of the model run; it costs one run. */
   readonly countsNodes: boolean;
   /** Threads that only decode, beside those with a session. */

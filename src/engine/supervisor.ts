@@ -6,8 +6,11 @@ import type { ItemOutcome, Pong, RanBatch, Ready, Results } from './messages.js'
 import { quarantined } from './quarantine.js';
 
 export interface SupervisorHost {
-  /** @param seat which of the engines, from 0 */
-  spawn(events: EngineEvents, seat: number): Link;
+  /**
+   * @param seat which of the engines, from 0
+   * @param isUrgent somebody waits for it: what can be done later should be
+   */
+  spawn(events: EngineEvents, seat: number, isUrgent: boolean): Link;
   onBatch(batch: RanBatch): void;
   onDropped(outcome: Extract<ItemOutcome, { dropped: unknown }>): void;
   /** It was computed, but nobody waits for it any more. */
@@ -75,7 +78,7 @@ export class EngineSupervisor {
   #createSeat(index: number): EngineSeat {
     const seat: EngineSeat = new EngineSeat(
       {
-        spawn: (events) => this.#host.spawn(events, index),
+        spawn: (events, isUrgent) => this.#host.spawn(events, index, isUrgent),
         onReady: ({ ceiling }) => {
           if (ceiling !== undefined) this.#host.onCeiling(ceiling);
           this.#dispatch();

@@ -4,7 +4,7 @@ import type { Config, ModelSettings } from '../config/schema.js';
 import type { Variant } from '../devices/variant.js';
 import type { EngineConfig } from '../engine/messages.js';
 import type { HeadName } from '../heads/head.js';
-import { bucketsUpTo } from '../planning/buckets.js';
+import { bucketsUpTo, isSlowToPrepare } from '../planning/buckets.js';
 import type { ServingPlan } from '../planning/plan.js';
 import type { ModelPackage } from './package.js';
 
@@ -53,6 +53,26 @@ export function engineConfigFor(
     maxPixels: config.max_pixels,
     maxDecodeBytes: config.max_decode_bytes,
     hangTimeoutMs: config.hang_timeout_ms,
+  };
+}
+
+/** Nearly as fast as larger ones, and half as long for whoever is alone in it. */
+const MAKESHIFT_BATCH = 32;
+
+/**
+ * For an engine that takes the place of one that has crashed. CUDA takes seconds for every size of
+ * batch and for every session, so this one has a single one of each, and another engine with all
+ * that is planned takes over when that is ready.
+ */
+export function makeshiftConfigFor(engine: EngineConfig): EngineConfig {
+  if (!isSlowToPrepare(engine.device.name)) return engine;
+  const maxBatch = Math.min(engine.plan.maxBatch, MAKESHIFT_BATCH);
+  return {
+    ...engine,
+    isMakeshift: true,
+    plan: { ...engine.plan, sessions: 1, maxBatch },
+    buckets: [maxBatch],
+    warmBatches: [maxBatch],
   };
 }
 

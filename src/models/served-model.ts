@@ -19,7 +19,7 @@ import type { Telemetry } from '../telemetry/telemetry.js';
 import { Calibrations } from './calibrations.js';
 import { DeviceChoice } from './device-choice.js';
 import { EngineCare } from './engine-care.js';
-import { engineConfigFor, type ModelSource } from './engine-config.js';
+import { engineConfigFor, makeshiftConfigFor, type ModelSource } from './engine-config.js';
 import { ModelMeter } from './model-meter.js';
 import type { ModelPackage } from './package.js';
 
@@ -202,10 +202,11 @@ export class ServedModel {
     const { log, metrics } = telemetry;
     return new EngineSupervisor(
       {
-        spawn: (events, seat) => {
+        spawn: (events, seat, isUrgent) => {
           const device = this.devices[seat] ?? CPU;
           const engine = engineConfigFor(this.#source, this.plan, this.#variant, device);
-          return new EngineLink(engine, events, 0, intakes);
+          const wanted = isUrgent ? makeshiftConfigFor(engine) : engine;
+          return new EngineLink(wanted, events, 0, intakes);
         },
         onBatch: (batch) => {
           this.meter.ran(batch);

@@ -21,7 +21,8 @@ const WORTHWHILE = 1.03;
 /** An engine that takes more of the memory than this leaves too little for the rest. */
 const MEMORY_SHARE = 0.5;
 
-function isSlowToPrepare(device: DeviceName): boolean {
+/** Whether every batch size costs seconds before it runs. */
+export function isSlowToPrepare(device: DeviceName): boolean {
   return device === 'cuda' || device === 'tensorrt';
 }
 

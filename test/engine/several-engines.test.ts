@@ -137,6 +137,36 @@ describe('several engines', () => {
     expect(supervisor.restarts).toBe(0);
   });
 
+  it('serve again with a makeshift after a crash, until a better one takes over', async () => {
+    const engines: FakeEngine[] = [];
+    const supervisor = new EngineSupervisor(
+      {
+        ...engineHost([]),
+        spawn: (events, _seat, isUrgent) => {
+          const engine = new FakeEngine(events, isUrgent);
+          engines.push(engine);
+          return engine;
+        },
+      },
+      1e9,
+    );
+    const started = supervisor.start();
+    engines[0]?.ready();
+    await started;
+    const answer = supervisor.submit(request());
+    engines[0]?.kill('SIGSEGV');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(engines.map(({ isMakeshift }) => isMakeshift)).toEqual([false, true]);
+    engines[1]?.ready();
+    expect(engines.map(({ isMakeshift }) => isMakeshift)).toEqual([false, true, false]);
+    engines[1]?.finish(engines[1].sent[0]?.id ?? -1);
+    await expect(answer).resolves.toBeDefined();
+    engines[2]?.ready();
+    expect(engines[1]?.killedFor).toBeDefined();
+    expect([supervisor.isReady, supervisor.restarts]).toEqual([true, 1]);
+    supervisor.stop();
+  });
+
   it('settle every item exactly once, whatever happens in which order', async () => {
     const step = fc.record({
       what: fc.constantFrom('submit', 'submit', 'finish', 'finish', 'kill', 'ready', 'recycle'),

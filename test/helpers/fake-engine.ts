@@ -16,9 +16,12 @@ export class FakeEngine {
   pings = 0;
   killedFor: string | undefined;
   readonly events: EngineEvents;
+  readonly isMakeshift: boolean;
 
-  constructor(events: EngineEvents) {
+  /** @param isMakeshift whether it serves only until a better one is ready */
+  constructor(events: EngineEvents, isMakeshift = false) {
     this.events = events;
+    this.isMakeshift = isMakeshift;
   }
 
   sendItem(meta: ItemMeta): void {
