@@ -19,7 +19,7 @@ const modelSettings = {
   precision: Type.Enum(['auto', 'fp32', 'fp16'], {
     default: 'auto',
     description:
-      'fp16 needs `model.fp16.onnx` beside the model. `auto`: on a GPU where it is faster and finds the same as fp32.',
+      'fp16 needs `model.fp16.onnx` beside the model. `auto`: on a GPU where it is faster and finds the same as fp32, but not with CUDA, which takes long to prepare it.',
   }),
   sessions: auto(1, 64, 'ONNX Runtime sessions, each on a thread of its own. `auto`: as measured.'),
   threads: auto(1, 64, 'Threads per session. `auto`: as measured.'),

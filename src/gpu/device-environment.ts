@@ -14,7 +14,11 @@ export function deviceEnvironment(
   switch (device.name) {
     case 'cuda':
     case 'tensorrt':
-      return libraryPath(host, cudaFolders(host, cacheFolder));
+      return {
+        // As everybody else counts GPUs, and not the fastest first.
+        CUDA_DEVICE_ORDER: host.environment['CUDA_DEVICE_ORDER'] ?? 'PCI_BUS_ID',
+        ...libraryPath(host, cudaFolders(host, cacheFolder)),
+      };
     case 'webgpu':
       return {
         ...libraryPath(host, vulkanFolders(host, cacheFolder)),

@@ -33,6 +33,7 @@ describe('the environment of an engine', () => {
     });
     for (const device of ['cuda', 'tensorrt'] as const) {
       expect(deviceEnvironment(on(device), '/cache', host)).toEqual({
+        CUDA_DEVICE_ORDER: 'PCI_BUS_ID',
         LD_LIBRARY_PATH: `${folders.runtime}:${folders.nvidia}:/opt/cudnn:/usr/local/nvidia/lib64:/mine`,
       });
     }
@@ -40,10 +41,19 @@ describe('the environment of an engine', () => {
 
   it('has the toolkit of the machine where nothing is installed', () => {
     const host = fakeHost({ files: { '/usr/local/cuda/lib64/libcudart.so.13': '' } });
-    expect(deviceEnvironment(on('cuda'), '/cache', host)).toEqual({
+    expect(deviceEnvironment(on('cuda'), '/cache', host)).toMatchObject({
       LD_LIBRARY_PATH: '/usr/local/cuda/lib64',
     });
-    expect(deviceEnvironment(on('cuda'), '/cache', fakeHost())).toEqual({});
+    expect(deviceEnvironment(on('cuda'), '/cache', fakeHost())).not.toHaveProperty(
+      'LD_LIBRARY_PATH',
+    );
+  });
+
+  it('counts GPUs as the driver does, unless somebody wants it otherwise', () => {
+    const order = (environment: Record<string, string>): string | undefined =>
+      deviceEnvironment(on('cuda'), '/cache', fakeHost({ environment }))['CUDA_DEVICE_ORDER'];
+    expect(order({})).toBe('PCI_BUS_ID');
+    expect(order({ CUDA_DEVICE_ORDER: 'FASTEST_FIRST' })).toBe('FASTEST_FIRST');
   });
 });
 
