@@ -53,7 +53,8 @@ export class Reception {
         this.#waiting.push(socket);
         this.#handOut();
       });
-      server.once('error', reject);
+      // Later ones, such as no descriptors for one more connection, end nothing.
+      server.on('error', reject);
       server.listen({ host, port }, () => {
         this.#servers.push(server);
         resolve(server.address() as AddressInfo);
