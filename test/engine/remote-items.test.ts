@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ItemTaker, RemoteImage } from '../../src/engine/image-source.js';
 import type { ItemMeta, Results } from '../../src/engine/messages.js';
 import { RemoteItems } from '../../src/engine/remote-items.js';
+import { info } from '../helpers/fake-engine.js';
 
 class FakeImage implements RemoteImage {
   readonly bytes = 1;
@@ -20,15 +21,6 @@ class FakeImage implements RemoteImage {
   }
 }
 
-const info = {
-  format: 'jpeg',
-  width: 1,
-  height: 1,
-  orientation: 1,
-  components: 3,
-  depth: 8,
-  progressive: false,
-} as const;
 const meta = (id: number): ItemMeta => ({
   id,
   threshold: 0.5,

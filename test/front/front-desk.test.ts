@@ -11,16 +11,8 @@ import { FrontDesk } from '../../src/front/front-desk.js';
 import type { ToFront } from '../../src/front/protocol.js';
 import type { ServedModel } from '../../src/models/served-model.js';
 import { createLog } from '../../src/telemetry/log.js';
+import { info } from '../helpers/fake-engine.js';
 
-const info = {
-  format: 'jpeg',
-  width: 1,
-  height: 1,
-  orientation: 1,
-  components: 3,
-  depth: 8,
-  progressive: false,
-} as const;
 const ANSWER: EngineAnswer = {
   id: 1,
   detections: [],

@@ -8,16 +8,7 @@ import { ShoalError } from '../../src/errors.js';
 import type { ToServer } from '../../src/front/protocol.js';
 import { RemotePredictor } from '../../src/front/remote-predictor.js';
 import type { Guest, Order } from '../../src/http/predictor.js';
-
-const info = {
-  format: 'jpeg',
-  width: 1,
-  height: 1,
-  orientation: 1,
-  components: 3,
-  depth: 8,
-  progressive: false,
-} as const;
+import { info } from '../helpers/fake-engine.js';
 
 describe('a front', () => {
   let sent: ToServer[];

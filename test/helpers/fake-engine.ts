@@ -68,7 +68,8 @@ export function engineHost(engines: FakeEngine[]): SupervisorHost {
   };
 }
 
-const info = {
+/** A small JPEG, by its header. */
+export const info = {
   format: 'jpeg',
   width: 1,
   height: 1,
