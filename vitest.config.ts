@@ -14,7 +14,7 @@ export default defineConfig({
         test: {
           // What clients see must not depend on how many processes receive their requests.
           name: 'fronts',
-          include: ['test/integration/{admission,auth,crash,lifecycle,predict,protection}.test.ts'],
+          include: ['test/integration/{admission,auth,crash,predict}.test.ts'],
           env: { SHOAL_HTTP_WORKERS: '2' },
           sequence: { groupOrder: 1 },
           fileParallelism: false,

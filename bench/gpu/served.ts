@@ -52,7 +52,9 @@ export async function measureSweep(context: Context): Promise<void> {
     const sessions = options.sweepSessions ?? usual?.sessions ?? [];
     const batches = options.sweepBatches ?? usual?.batches ?? [];
     const grid = sessions.flatMap((one) =>
-      batches.map((batch) => `--sessions ${String(one)} --max-batch ${String(batch)} --profile off`),
+      batches.map(
+        (batch) => `--sessions ${String(one)} --max-batch ${String(batch)} --profile off`,
+      ),
     );
     return ['', ...grid, ''];
   });
