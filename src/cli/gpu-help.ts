@@ -24,6 +24,6 @@ Options of install:
   --all
       Download libraries that the machine has already, too.
   --index-url <url>
-      The package index. Default: that of pip (PIP_INDEX_URL, pip.conf), or https://pypi.org/simple.
+      The package index. Default: that of pip (PIP_INDEX_URL, pip.conf), or PyPI.
   --extra-index-url <url>
       One more; repeat it for several. Default: those of pip.`;

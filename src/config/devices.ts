@@ -9,4 +9,12 @@ export interface Device {
   readonly index: number;
 }
 
+/**
+ * Whether every batch size costs seconds before it runs. With cuDNN a session is prepared for the
+ * size that it ran last, and another size takes seconds, every time.
+ */
+export function isSlowToPrepare(device: DeviceName): boolean {
+  return device === 'cuda' || device === 'tensorrt';
+}
+
 export const CPU: Device = { name: 'cpu', index: 0 };

@@ -1,7 +1,5 @@
 /**
- * With cuDNN a session is prepared for the size of the batch that it ran last. Another size takes
- * seconds, every time: three for a model that runs in three milliseconds. So every size that is
- * run has a session of its own.
+ * A session for every batch size, for devices that take seconds to turn from one to another.
  * @param first the session that is there already, for whichever size comes first
  */
 export function onePerSize<Session>(

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
-import type { Device } from '../config/devices.js';
+import { type Device, isSlowToPrepare } from '../config/devices.js';
 import type { EngineConfig, Placement } from '../engine/messages.js';
 import type { Outputs } from '../heads/outputs.js';
 import { onePerSize } from './one-per-size.js';
@@ -21,7 +21,9 @@ export async function loadOnnx(config: EngineConfig, threads: number): Promise<R
   try {
     const first = await create();
     const inputName = checkInput(first, config.input);
-    const sessionFor = isBoundToShape(config.device) ? onePerSize(first, create) : () => first;
+    const sessionFor = isSlowToPrepare(config.device.name)
+      ? onePerSize(first, create)
+      : () => first;
     const run = async (pixels: Uint8Array, count: number): Promise<Outputs> => {
       const tensor = new Tensor('uint8', pixels, [count, height, width, 3]);
       const session = await sessionFor(count);
@@ -38,10 +40,6 @@ export async function loadOnnx(config: EngineConfig, threads: number): Promise<R
   } finally {
     if (record !== undefined) rmSync(record, { recursive: true, force: true });
   }
-}
-
-function isBoundToShape({ name }: Device): boolean {
-  return name === 'cuda' || name === 'tensorrt';
 }
 
 function sessionOptions(device: Device, threads: number): InferenceSession.SessionOptions {

@@ -27,9 +27,8 @@ export interface Welcome {
   readonly folder: string;
 }
 
-/** What the gate must know: model, tenant, id, background, bytes, time left. */
-type Question = readonly [
-  seq: number,
+/** What the gate must know. */
+export type Asked = readonly [
   model: number,
   tenant: number,
   id: string,
@@ -37,6 +36,7 @@ type Question = readonly [
   bytes: number,
   timeLeftMs: number,
 ];
+type Question = readonly [seq: number, ...Asked];
 
 export type ToServer =
   /** Connections can come. */

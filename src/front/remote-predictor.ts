@@ -5,7 +5,7 @@ import { ShoalError } from '../errors.js';
 import type { Guest, Order, Prediction, Predictor } from '../http/predictor.js';
 import type { ImageInfo } from '../image/info.js';
 import type { IntakeServer } from './intake-server.js';
-import type { ToFront, ToServer } from './protocol.js';
+import type { Asked, ToFront, ToServer } from './protocol.js';
 
 export interface PredictorHost {
   readonly models: readonly string[];
@@ -28,14 +28,6 @@ interface Held {
 }
 
 type Message<Name extends ToFront[0]> = Extract<ToFront, readonly [Name, ...unknown[]]>;
-type Question = readonly [
-  model: number,
-  tenant: number,
-  id: string,
-  isBackground: boolean,
-  bytes: number,
-  timeLeftMs: number,
-];
 type Entered = (error: Error | null, guest?: Guest) => void;
 
 /** With the models of the server process, which decides; only images go straight to engines. */
@@ -84,7 +76,7 @@ export class RemotePredictor implements Predictor {
     this.#host.send(['enter', seq, ...question]);
   }
 
-  #question(model: string, { id, tenant, isBackground, bytes, deadline }: Visitor): Question {
+  #question(model: string, { id, tenant, isBackground, bytes, deadline }: Visitor): Asked {
     const [at, who] = [this.#host.models.indexOf(model), this.#tenants.get(tenant.name) ?? 0];
     return [at, who, id, isBackground, bytes, deadline - performance.now()];
   }
@@ -102,7 +94,7 @@ export class RemotePredictor implements Predictor {
   }
 
   /** @param question to be asked with the prediction; without one it was let in already */
-  #guest(seq: number, visitor: Visitor, question?: Question): Guest {
+  #guest(seq: number, visitor: Visitor, question?: Asked): Guest {
     // Whether the server process counts it.
     let isCounted = question === undefined;
     return {
@@ -128,7 +120,7 @@ export class RemotePredictor implements Predictor {
     seq: number,
     visitor: Visitor,
     order: Order,
-    question: Question | undefined,
+    question: Asked | undefined,
     onAnswer: () => void,
   ): Promise<Prediction> {
     const { image, info, threshold, cancellation } = order;

@@ -1,10 +1,10 @@
-import { CPU, type Device } from '../config/devices.js';
+import { CPU, type Device, isSlowToPrepare } from '../config/devices.js';
 import { cacheFolderFor } from '../config/environment.js';
 import type { Config, ModelSettings } from '../config/schema.js';
 import type { Variant } from '../devices/variant.js';
 import type { EngineConfig } from '../engine/messages.js';
 import type { HeadName } from '../heads/head.js';
-import { bucketsUpTo, isSlowToPrepare } from '../planning/buckets.js';
+import { bucketsUpTo } from '../planning/buckets.js';
 import type { ServingPlan } from '../planning/plan.js';
 import type { ModelPackage } from './package.js';
 

@@ -1,4 +1,4 @@
-import type { DeviceName } from '../config/devices.js';
+import { type DeviceName, isSlowToPrepare } from '../config/devices.js';
 import type { Machine } from './machine.js';
 import type { ProfilePoint } from './profile.js';
 
@@ -20,11 +20,6 @@ const FALLEN = 0.9;
 const WORTHWHILE = 1.03;
 /** An engine that takes more of the memory than this leaves too little for the rest. */
 const MEMORY_SHARE = 0.5;
-
-/** Whether every batch size costs seconds before it runs. */
-export function isSlowToPrepare(device: DeviceName): boolean {
-  return device === 'cuda' || device === 'tensorrt';
-}
 
 export function bucketsUpTo(maxBatch: number, device: DeviceName): number[] {
   const sizes = isSlowToPrepare(device) ? FAR_APART : CLOSE;
