@@ -4,6 +4,7 @@ import type { Config } from '../../config/schema.js';
 import { inspectPieces } from '../../image/inspect.js';
 import { checkImageLimits } from '../../image/limits.js';
 import { parseContentType } from '../content-type.js';
+import { freeNow } from '../free-now.js';
 import { giveBackImageBuffer } from '../image-pool.js';
 import { maxBodyBytes, readPredictInput } from '../predict-input.js';
 import type { Predictor } from '../predictor.js';
@@ -71,12 +72,11 @@ export function predictRoutes(app: FastifyInstance, dependencies: PredictDepende
     if (guest === undefined || form === undefined || deadline === undefined) {
       throw new Error('the headers were not read');
     }
-    const { image, threshold } = readPredictInput(
-      form,
-      request.body as readonly Buffer[],
-      request.query as Record<string, unknown>,
-      config.max_image_bytes,
-    );
+    const body = request.body as readonly Buffer[];
+    const query = request.query as Record<string, unknown>;
+    const { image, threshold } = readPredictInput(form, body, query, config.max_image_bytes);
+    // Other forms are an envelope, and the image was copied out of it.
+    if (form.kind !== 'image') freeNow(body);
     const info = inspectPieces(image);
     checkImageLimits(info, limits);
 
@@ -88,7 +88,9 @@ export function predictRoutes(app: FastifyInstance, dependencies: PredictDepende
       stagesMs.admit = ms;
     };
     const answer = await guest.predict({ image, info, threshold, cancellation, onAdmitted });
+    // An engine that has answered has read the whole of it; those before it have ended.
     if (form.kind === 'json') for (const piece of image) giveBackImageBuffer(piece);
+    else freeNow(image);
     context.predictedMs = answer.predictedMs;
     const admitted = received + (stagesMs.admit ?? 0);
     const answered = performance.now();
@@ -98,12 +100,12 @@ export function predictRoutes(app: FastifyInstance, dependencies: PredictDepende
     Object.assign(stagesMs, { decode: decodeMs, queue: queueMs, infer: inferMs, post: postMs });
     context.batchSize = answer.batchSize;
     void reply.type('application/json; charset=utf-8');
-    const body: PredictResponse = {
+    const response: PredictResponse = {
       detections: answer.detections,
       inference_ms: Number(inferMs.toFixed(2)),
     };
     // As text, since V8's own serializer is faster here than one generated from the schema.
-    return `${JSON.stringify(body)}\n`;
+    return `${JSON.stringify(response)}\n`;
   }
 
   const options = {
