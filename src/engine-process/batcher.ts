@@ -112,7 +112,9 @@ export class Batcher {
     while (this.#startBatch());
     // The wide session has all cores.
     if (this.#isWideRunning) return;
-    for (const lane of this.#decoders) if (lane.isIdle && !this.#startDecode(lane)) break;
+    for (const lane of this.#decoders) if (lane.isIdle && !this.#startDecode(lane)) return;
+    // All are busy. Where this thread has to wait for a core, a lane would wait for it as well.
+    for (const lane of this.#decoders) if (lane.canStage && !this.#startDecode(lane)) return;
   }
 
   #startBatch(): boolean {

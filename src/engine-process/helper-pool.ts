@@ -40,7 +40,7 @@ export class HelperPool {
     this.#pump();
   }
 
-  /** Gives `thread`, which is idle, this task; when it is done, the more urgent ones come first. */
+  /** Gives `thread` this task. When it is idle afterwards, more urgent ones come first. */
   post(thread: HelperThread, { task, transfer, onAnswer }: Waiting): void {
     thread.post(task, transfer, (answer) => {
       this.#pump();

@@ -15,10 +15,9 @@ import {
   WIRE_VERSION,
 } from '../engine/wire.js';
 import type { Arrivals, IntakeTask } from './intake-messages.js';
+import { readFrames } from './read-frames.js';
 import { type Block, giveBack, SharedBlocks, viewOf } from './shared-blocks.js';
 
-/** One read takes what a socket holds; what is read is taken out at once, so one is enough. */
-const buffer = Buffer.allocUnsafeSlow(2 ** 20);
 const GONE = ['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE'];
 let newBlocks: [number, SharedArrayBuffer][] = [];
 let items: (number | string)[] = [];
@@ -47,17 +46,7 @@ function takeFrom({ engine, token, path }: IntakeTask): void {
     },
     metaText,
   );
-  const socket = connect({
-    path,
-    onread: {
-      buffer,
-      callback: (bytes, filled) => {
-        reader.push(filled.subarray(0, bytes));
-        post();
-        return true;
-      },
-    },
-  });
+  const socket = connect({ path, onread: readFrames(reader, post) });
   const hello: IntakeHello = { version: WIRE_VERSION, engine, token };
   socket.write(encodeFrameHead(FRAME.hello, hello));
   socket.on('error', (error: NodeJS.ErrnoException) => {

@@ -91,7 +91,7 @@ export interface Lane {
   readonly hasWide: boolean;
   readonly canDecode: boolean;
   readonly isIdle: boolean;
-  /** It runs a batch, and can take one more that begins the moment that one ends. */
+  /** It works on one, and can take one more that begins the moment that one ends. */
   readonly canStage: boolean;
   /** When what it works on began. */
   readonly busySince: number | undefined;

@@ -32,11 +32,10 @@ import { BytePool } from './byte-pool.js';
 import { startLanes } from './lanes.js';
 import { IntakeHub } from './intake-hub.js';
 import { fillWithNoise, measure, measureDecode } from './measure.js';
+import { readFrames } from './read-frames.js';
 import { reportText } from './report.js';
 
 const SOCKET_FD = 3;
-/** One read takes what the socket holds, instead of 64 KB at a time into fresh memory. */
-const READ_BUFFER_BYTES = 2 ** 20;
 const HANG_CHECK_MS = 250;
 
 const pool = new BytePool();
@@ -46,13 +45,7 @@ const options: SocketConstructorOpts & ConnectOpts = {
   fd: SOCKET_FD,
   readable: true,
   writable: true,
-  onread: {
-    buffer: Buffer.allocUnsafeSlow(READ_BUFFER_BYTES),
-    callback: (bytes, buffer) => {
-      reader.push(buffer.subarray(0, bytes));
-      return true;
-    },
-  },
+  onread: readFrames(reader),
 };
 const socket = new Socket(options);
 const intakes = new IntakeHub({

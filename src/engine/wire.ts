@@ -112,6 +112,18 @@ export class FrameReader {
     }
   }
 
+  /** What is missing of a body. It may be filled from its beginning, to be told with `filled`. */
+  get room(): Uint8Array | undefined {
+    return this.#stage === 'body' ? this.#body.subarray(this.#filled) : undefined;
+  }
+
+  filled(bytes: number): void {
+    this.#filled += bytes;
+    if (this.#filled < this.#body.length) return;
+    this.#filled = 0;
+    this.#finishPart();
+  }
+
   #part(): Uint8Array {
     if (this.#stage === 'header') return this.#header;
     return this.#stage === 'meta' ? this.#meta : this.#body;

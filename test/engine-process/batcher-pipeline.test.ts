@@ -8,9 +8,14 @@ function help({ helpers }: Fakes): void {
   while (helpers.some(({ isIdle }) => !isIdle)) for (const helper of helpers) helper.finish();
 }
 
-function add({ batcher }: Fakes, from: number, to: number): void {
-  for (let id = from; id <= to; id++) batcher.add(meta(id), BYTES);
+function add({ batcher }: Fakes, from: number, to: number, height = 1): void {
+  for (let id = from; id <= to; id++) {
+    const { image, ...others } = meta(id);
+    batcher.add({ ...others, image: { ...image, height } }, BYTES);
+  }
 }
+/** With it, no picture is a small one. */
+const TALL = 2 ** 21;
 
 const sizes = ({ reports }: Fakes): unknown[] => reports.map(({ batch }) => batch?.size);
 const kinds = ({ helpers }: Fakes): unknown[] => helpers.map(({ tasks }) => tasks[0]?.kind);
@@ -68,11 +73,31 @@ describe('Batcher on pipelined lanes', () => {
     expect(fakes.state.released).toBe(5);
   });
 
+  it('gives a helper its next picture while it decodes a small one', () => {
+    const fakes = setUpPipeline({ decoders: 2 });
+    const held = (): unknown[] => fakes.helpers.map(({ tasks }) => tasks.length);
+    add(fakes, 1, 2);
+    expect(held()).toEqual([1, 1]);
+    add(fakes, 3, 5);
+    expect(held()).toEqual([2, 2]);
+    expect(fakes.batcher.idsIn(fakes.lanes[1] as (typeof fakes.lanes)[0])).toEqual([1]);
+    fakes.helpers[0]?.finish();
+    expect(held()).toEqual([2, 2]);
+  });
+
+  it('lets no picture wait behind a large one', () => {
+    const fakes = setUpPipeline({ decoders: 2 });
+    add(fakes, 1, 1, TALL);
+    add(fakes, 2, 2);
+    add(fakes, 3, 6);
+    expect(fakes.helpers.map(({ tasks }) => tasks.length)).toEqual([1, 2]);
+  });
+
   it('finishes before it packs, and packs before it decodes', () => {
     const fakes = setUpPipeline({ maxBatch: 2 });
     add(fakes, 1, 1);
     help(fakes);
-    add(fakes, 2, 4);
+    add(fakes, 2, 4, TALL);
     const [helper] = fakes.helpers;
     helper?.finish();
     helper?.finish();

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readFrames } from '../../src/engine-process/read-frames.js';
 import { encodeFrameHead, FRAME, type Frame, FrameReader } from '../../src/engine/wire.js';
 
 function encode(frames: readonly { meta: unknown; body: Uint8Array }[]): Buffer {
@@ -28,6 +29,27 @@ describe('FrameReader', () => {
         expect(read.map(({ meta }) => meta)).toEqual(
           frames.map(({ meta }) => (meta === undefined ? undefined : { ...meta })),
         );
+        expect(read.map(({ body }) => [...body])).toEqual(frames.map(({ body }) => [...body]));
+      }),
+    );
+  });
+
+  it('lets whoever reads the stream put bodies where they belong', () => {
+    const frame = fc.record({ meta: fc.integer(), body: fc.uint8Array({ maxLength: 60 }) });
+    const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 });
+    fc.assert(
+      fc.property(fc.array(frame, { maxLength: 6 }), sizes, (frames, reads) => {
+        const read: Frame[] = [];
+        const socket = readFrames(new FrameReader((one) => read.push(one)));
+        const stream = encode(frames);
+        for (let at = 0, turn = 0; at < stream.length; turn++) {
+          const target = (socket.buffer as () => Uint8Array)();
+          const size = Math.min(target.length, reads[turn % reads.length] ?? 1, stream.length - at);
+          target.set(stream.subarray(at, at + size));
+          socket.callback(size, target);
+          at += size;
+        }
+        expect(read.map(({ meta }) => meta)).toEqual(frames.map(({ meta }) => meta));
         expect(read.map(({ body }) => [...body])).toEqual(frames.map(({ body }) => [...body]));
       }),
     );
