@@ -10,7 +10,7 @@ import type { ServedRow } from './results.js';
 const START_TIMEOUT_MS = 180_000;
 const ERROR_CHARACTERS = 600;
 /** Long enough for V8 to optimise the request path. */
-const WARM_UP_SECONDS = 5;
+const WARM_UP_SECONDS = 10;
 const QUICK_WARM_UP_SECONDS = 0.5;
 
 /** Starts the built server on a device. @throws with what it said when it does not serve in time */

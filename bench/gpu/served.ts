@@ -6,7 +6,7 @@ import { Bout, rowLine, serveOn } from './serve.js';
 
 const FORMS = ['raw', 'json'] as const;
 /** More than any device has in work, so that batches can be as large as they want to be. */
-const FULL_LOAD = 256;
+const FULL_LOAD = 384;
 const QUICK_FULL_LOAD = 16;
 
 export function fullLoad({ options }: Context): number {

@@ -11,10 +11,12 @@ import { byHand, inTime, ms, perSecond, targetWarning } from './plan-words.js';
 const CUDA_SESSIONS = [1, 2] as const;
 /** Without a profile: batches are nearly free up to here on any GPU. */
 const UNMEASURED_BATCH = 8;
-/** Measurements that differ by less are taken for equal, and the shorter batch wins. */
+/** Measurements that differ by less are taken for equal, and the cheaper one wins. */
 const TIE = 0.02;
-/** A GPU may be this much faster than decoding, so that it never is the brake. */
-const HEADROOM = 1.25;
+/** CPU that a request costs besides decoding: received, handed over, run and answered. */
+const AROUND_MS = 0.8;
+/** A GPU may be this much faster than the cores can feed it, so that it is not the brake. */
+const HEADROOM = 1.05;
 /** Hand-set values that lose more than this are pointed out. */
 const COSTLY = 0.1;
 
@@ -49,13 +51,13 @@ export function planForGpu(
 ): ServingPlan {
   const decodeLanes = Math.max(1, Math.floor(machine.cores / engines) - 1);
   const [split] = gpuSplits(device, settings) as [Split];
-  const decodeRate = decodeLanes * imagesPerSecond({ batch: 1, ms: profile?.decodeMs ?? 0 });
+  const coresRate = rateOfCores(machine.cores / engines, decodeLanes, profile?.decodeMs ?? 0);
   const all = profile === undefined ? [] : candidatesOf(profile, settings, device);
-  const chosen = best(all, decodeRate);
+  const chosen = best(all, coresRate);
   const fallback = settings.max_batch === 'auto' ? UNMEASURED_BATCH : settings.max_batch;
   const maxBatch = chosen?.batch ?? fallback;
   const { sessions, threads } = chosen ?? split;
-  const planned = sessions * 3 * maxBatch + 2 * decodeLanes;
+  const planned = sessions * 4 * maxBatch + 3 * decodeLanes;
   const base = {
     sessions,
     threads,
@@ -63,7 +65,8 @@ export function planForGpu(
     wideThreads: 0,
     wideCurve: [],
     decodeLanes,
-    // One batch runs, the next waits and one grows, and every other thread has a picture or two.
+    // One batch runs, the next waits, one grows and one is on its way back; and every thread has a
+    // picture, the next one, and one that is arriving.
     maxConcurrent: settings.max_concurrent === 'auto' ? planned : settings.max_concurrent,
   };
   const ignored = ignoredWarning(settings, device);
@@ -71,18 +74,23 @@ export function planForGpu(
     const why = `not measured, the usual for ${device}`;
     return { ...base, curve: [], why, warnings: ignored };
   }
-  const rate = Math.min(chosen.rate, decodeRate);
+  const rate = Math.min(chosen.rate, coresRate);
   return {
     ...base,
     curve: curveOf(findSplit(profile, chosen)),
     imagesPerSecond: rate,
-    why: explain(chosen, profile, settings, { device, decodeRate }),
+    why: explain(chosen, profile, settings, { device, coresRate }),
     warnings: [
       ...ignored,
-      ...costWarning(settings, chosen, decodeRate, profile),
+      ...costWarning(settings, chosen, coresRate, profile),
       ...targetWarning(settings, chosen.ms),
     ],
   };
+}
+
+function rateOfCores(cores: number, decodeLanes: number, decodeMs: number): number {
+  if (decodeMs <= 0) return Infinity;
+  return 1000 * Math.min(decodeLanes / decodeMs, cores / (decodeMs + AROUND_MS));
 }
 
 function candidatesOf(profile: Profile, settings: ModelSettings, device: DeviceName): Candidate[] {
@@ -102,19 +110,22 @@ function candidate(split: Split, batch: number, batchMs: number): Candidate {
   return { ...split, batch, ms: batchMs, rate };
 }
 
-/** The highest throughput that decoding can feed; among those that reach it the shortest batch. */
-function best(candidates: readonly Candidate[], decodeRate: number): Candidate | undefined {
-  const useful = (one: Candidate): number => Math.min(one.rate, decodeRate * HEADROOM);
+/**
+ * The highest throughput that the cores can feed. Among those that reach it the fewest sessions,
+ * since a thread that waits for a GPU keeps a core busy, and then the shortest batch.
+ */
+function best(candidates: readonly Candidate[], coresRate: number): Candidate | undefined {
+  const useful = (one: Candidate): number => Math.min(one.rate, coresRate * HEADROOM);
   const top = Math.max(...candidates.map(useful));
   const ties = candidates.filter((one) => useful(one) >= top * (1 - TIE));
-  return ties.sort((a, b) => a.ms - b.ms || a.sessions - b.sessions)[0];
+  return ties.sort((a, b) => a.sessions - b.sessions || a.ms - b.ms)[0];
 }
 
 function explain(
   chosen: Candidate,
   profile: Profile,
   settings: ModelSettings,
-  { device, decodeRate }: { readonly device: DeviceName; readonly decodeRate: number },
+  { device, coresRate }: { readonly device: DeviceName; readonly coresRate: number },
 ): string {
   const others = profile.splits
     .filter((split) => !isSame(split, chosen))
@@ -126,7 +137,7 @@ function explain(
   return [
     `measured: ${device} with ${sessionsOf(chosen.sessions)} reaches ${perSecond(chosen.rate)} at batch ${String(chosen.batch)}`,
     ...(others.length > 0 ? [others.join(', ')] : []),
-    ...(Number.isFinite(decodeRate) ? [`decoding reaches ${perSecond(decodeRate)}`] : []),
+    ...(Number.isFinite(coresRate) ? [`the cores can feed it ${perSecond(coresRate)}`] : []),
     ...(settings.slo_p99_ms > 0 ? [`target p99 ${ms(settings.slo_p99_ms)}`] : []),
     ...(hand.length > 0 ? [`${hand.join(', ')} set by hand`] : []),
   ].join('; ');
@@ -140,14 +151,14 @@ function ignoredWarning({ sessions }: ModelSettings, device: DeviceName): string
 function costWarning(
   settings: ModelSettings,
   chosen: Candidate,
-  decodeRate: number,
+  coresRate: number,
   profile: Profile,
 ): string[] {
   const free = profile.splits.flatMap(({ sessions, threads, points }) =>
     points.map((point) => candidate({ sessions, threads }, point.batch, point.ms)),
   );
-  const top = best(inTime(free, settings.slo_p99_ms), decodeRate) ?? chosen;
-  if (Math.min(chosen.rate, decodeRate) >= Math.min(top.rate, decodeRate) * (1 - COSTLY)) return [];
+  const top = best(inTime(free, settings.slo_p99_ms), coresRate) ?? chosen;
+  if (Math.min(chosen.rate, coresRate) >= Math.min(top.rate, coresRate) * (1 - COSTLY)) return [];
   const keys = byHand(settings).join(', ');
   return [
     `${keys} set by hand: about ${perSecond(chosen.rate)}, but ${sessionsOf(top.sessions)} at batch ${String(top.batch)} would reach ${perSecond(top.rate)}`,

@@ -53,19 +53,28 @@ describe('planForGpu', () => {
 
   it('holds a running batch, the next one and what is being decoded', () => {
     const plan = planForGpu(settings, machine(16), cuda, profile({ 1: ONE, 2: TWO }));
-    expect(plan).toMatchObject({ decodeLanes: 15, maxConcurrent: 2 * 3 * 32 + 2 * 15 });
+    expect(plan).toMatchObject({ decodeLanes: 15, maxConcurrent: 2 * 4 * 32 + 3 * 15 });
     expect(planForGpu(settings, machine(1), cuda).decodeLanes).toBe(1);
     const two = planForGpu(settings, machine(16), { device: 'cuda', engines: 2 });
     expect(two.decodeLanes).toBe(7);
   });
 
-  it('does not make batches longer than decoding can fill', () => {
-    // Three threads at 3 ms give 1,000 images a second, and a quarter more is enough.
+  it('does not make batches longer than the cores can fill', () => {
+    // Three threads at 3 ms give 1,000 images a second, and a little more is enough.
     const plan = planForGpu(settings, machine(4), cuda, profile({ 1: ONE, 2: TWO }, 3));
     expect(plan.maxBatch).toBe(4);
     expect(plan.imagesPerSecond).toBeCloseTo(1000);
-    expect(plan.why).toContain('decoding reaches 1000 images/s');
+    expect(plan.why).toContain('the cores can feed it 1000 images/s');
     expect(plan.warnings).toEqual([]);
+  });
+
+  it('has no more sessions than it needs for what the cores can feed', () => {
+    // 16 cores at 2.6 ms and what comes with it: 4,706 images a second.
+    const measured = profile({ 1: { ...ONE, 64: 4950 }, 2: TWO }, 2.6);
+    const plan = planForGpu(settings, machine(16), cuda, measured);
+    expect(plan).toMatchObject({ sessions: 1, maxBatch: 64 });
+    expect(planForGpu(settings, machine(24), cuda, measured)).toMatchObject({ sessions: 2 });
+    expect(planForGpu(settings, machine(12), cuda, measured)).toMatchObject({ maxBatch: 16 });
   });
 
   it('keeps to a target, or says that it cannot', () => {
@@ -117,7 +126,10 @@ describe('planForGpu', () => {
         (cores, decodeMs, one, two) => {
           const measured = profile({ 1: one, 2: two }, decodeMs);
           const plan = planForGpu(settings, machine(cores), cuda, measured);
-          const decode = (plan.decodeLanes * 1000) / decodeMs;
+          const decode = Math.min(
+            (plan.decodeLanes * 1000) / decodeMs,
+            (cores * 1000) / (decodeMs + 0.8),
+          );
           const reached = measured.splits.flatMap(({ sessions, points: all }) =>
             all.map(({ batch, ms }) => Math.min((sessions * batch * 1000) / ms, decode)),
           );
