@@ -42,8 +42,8 @@ describe('engines on a GPU', () => {
 
   it('share the work of one that has crashed', async () => {
     await start({ sleep_ms: 5 }, 'cuda:0,cuda:1');
+    await expect.poll(() => server.enginePids(), { timeout: 10_000 }).toHaveLength(2);
     const pids = server.enginePids();
-    expect(pids).toHaveLength(2);
     const picture = await solidPng(GREEN);
     const answers = Array.from({ length: 40 }, () => server.post('/predict', picture));
     process.kill(pids[1] as number, 'SIGSEGV');
