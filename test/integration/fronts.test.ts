@@ -117,8 +117,9 @@ describe('several processes that receive requests', () => {
     'end with the server process by %s, and leave nothing behind',
     async (signal) => {
       const folder = mkdtempSync(join(tmpdir(), 'shoal-data-'));
+      // Batches of two would be tried before it listens, for as long as they take.
       server = await TestServer.start(
-        [stubModels({ one: { sleep_ms: 5000 } }), ...FRONTS, '--grace-ms', '100'],
+        [stubModels({ one: { sleep_ms: 5000 } }), ...FRONTS, '--max-batch=1', '--grace-ms=100'],
         { TMPDIR: folder },
       );
       expect(readdirSync(folder)).toHaveLength(1);

@@ -16,6 +16,9 @@ import {
   until,
 } from '../helpers/server.js';
 
+/** Of every size but the first, a batch would be run to its end before the server listens. */
+const ONE_AT_A_TIME = ['--max-batch', '1'];
+
 describe('shutdown', () => {
   let server: TestServer;
   afterEach(() => server.stop());
@@ -62,7 +65,7 @@ describe('shutdown', () => {
       }
     };
     const clients = Array.from({ length: 20 }, client);
-    await sleep(500);
+    await until(() => outcomes.length > 50);
     isDraining = true;
     server.signal('SIGTERM');
     await sleep(10);
@@ -70,15 +73,15 @@ describe('shutdown', () => {
     await Promise.all(clients);
     expect(await server.exit).toEqual({ code: 0, signal: null });
     expect(outcomes.filter((outcome) => outcome !== 200 && outcome !== 'refused')).toEqual([]);
-    expect(outcomes.filter((outcome) => outcome === 200).length).toBeGreaterThan(50);
     expect(server.lines.at(-1)?.msg).toBe('stopped');
   });
 
   it('turns readiness off at once and finishes what is in flight', async () => {
     server = await TestServer.start([
-      stubModels({ one: { sleep_ms: 800 } }),
+      stubModels({ one: { sleep_ms: 2000 } }),
+      ...ONE_AT_A_TIME,
       '--drain-delay-ms',
-      '300',
+      '1500',
     ]);
     const answer = server.post('/predict', await solidPng(GREEN));
     await until(async () => (await server.metric('shoal_in_flight{model="one"}')) === 1);
@@ -92,12 +95,11 @@ describe('shutdown', () => {
   it('gives up after the grace, and a second Ctrl-C does not wait for it', async () => {
     server = await TestServer.start([
       stubModels({ one: { sleep_ms: 20_000 } }),
+      ...ONE_AT_A_TIME,
       '--grace-ms',
       '300',
       '--hang-timeout-ms',
       '60000',
-      '--max-batch',
-      '1',
     ]);
     const lost = server.post('/predict', await solidPng(GREEN)).catch(() => 'lost');
     await until(async () => (await server.metric('shoal_in_flight{model="one"}')) === 1);
@@ -107,12 +109,11 @@ describe('shutdown', () => {
 
     server = await TestServer.start([
       stubModels({ one: { sleep_ms: 20_000 } }),
+      ...ONE_AT_A_TIME,
       '--grace-ms',
       '60000',
       '--hang-timeout-ms',
       '60000',
-      '--max-batch',
-      '1',
     ]);
     const also = server.post('/predict', await solidPng(GREEN)).catch(() => 'lost');
     await until(async () => (await server.metric('shoal_in_flight{model="one"}')) === 1);
@@ -137,7 +138,9 @@ describe('shutdown', () => {
 
   it('by SIGKILL leaves nothing behind', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'shoal-data-'));
-    server = await TestServer.start([stubModels({ one: { sleep_ms: 5000 } })], { TMPDIR: folder });
+    server = await TestServer.start([stubModels({ one: { sleep_ms: 5000 } }), ...ONE_AT_A_TIME], {
+      TMPDIR: folder,
+    });
     const engines = server.enginePids();
     const lost = server.post('/predict', await solidPng(GREEN)).catch(() => 'lost');
     await until(async () => (await server.metric('shoal_in_flight{model="one"}')) === 1);
