@@ -1,0 +1,74 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { BLUE, GREEN, RED, solidPng } from '../helpers/pictures.js';
+import { isAlive, stubModels, TestServer, until } from '../helpers/server.js';
+import { Traffic } from '../helpers/traffic.js';
+
+/** What ends an engine in other ways than crash.test.ts, which is also run through fronts. */
+describe('an engine that fails', () => {
+  let server: TestServer;
+  afterEach(() => server.stop());
+
+  it('leaves other models alone', async () => {
+    server = await TestServer.start([
+      stubModels({ fragile: { crash_on_red: 255 }, solid: { sleep_ms: 5 } }),
+      '--default-model',
+      'solid',
+    ]);
+    const traffic = new Traffic(server, await solidPng(GREEN), 3);
+    const killer = await server.post('/models/fragile/predict', await solidPng(RED));
+    expect(killer.status).toBe(422);
+    expect(await killer.json()).toMatchObject({ code: 'image_quarantined' });
+    expect((await traffic.stop()).every((status) => status === 200)).toBe(true);
+    expect((await server.post('/models/fragile/predict', await solidPng(BLUE))).status).toBe(200);
+  });
+
+  it('because its device is lost says so, and only the picture that did it is lost', async () => {
+    server = await TestServer.start([
+      stubModels({ one: { device_error_on_red: 255, sleep_ms: 50 } }),
+      '--sessions',
+      '1',
+    ]);
+    const [good, bad] = [await solidPng(GREEN), await solidPng(RED)];
+    const images = [bad, ...Array.from({ length: 6 }, () => good)];
+    const answers = await Promise.all(images.map((image) => server.post('/predict', image)));
+    expect(answers.map(({ status }) => status)).toEqual([422, ...images.slice(1).map(() => 200)]);
+    expect(JSON.stringify(server.lines)).toContain('the device failed, a new engine is needed');
+  });
+
+  it('by hanging in a batch is killed at its deadline', async () => {
+    server = await TestServer.start([
+      stubModels({ one: { hang_on_red: 255 } }),
+      '--hang-timeout-ms',
+      '1000',
+      '--sessions',
+      '1',
+    ]);
+    const [engine] = server.enginePids();
+    const headers = { 'content-type': 'image/png', 'x-timeout-ms': '500' };
+    const stuck = await server.post('/predict', await solidPng(RED), headers);
+    expect(stuck.status).toBe(504);
+    await until(() => !isAlive(engine as number));
+    expect((await server.post('/predict', await solidPng(GREEN))).status).toBe(200);
+  });
+
+  it('again and again is restarted ever more slowly, and readiness says so', async () => {
+    server = await TestServer.start([stubModels({ one: {} })]);
+    for (let crash = 0; crash < 3; crash++) {
+      await until(() => server.enginePids().length === 1);
+      process.kill(server.enginePids()[0] as number, 'SIGKILL');
+      await until(
+        () => server.lines.filter(({ msg }) => msg.startsWith('engine ended')).length === crash + 1,
+      );
+      const ready = await fetch(`${server.url}/readyz`);
+      expect(ready.status).toBe(503);
+      expect(await ready.json()).toMatchObject({ code: 'not_ready' });
+      expect((await fetch(`${server.url}/livez`)).status).toBe(200);
+    }
+    const delays = server.lines
+      .filter(({ msg }) => msg.startsWith('engine ended'))
+      .map((line) => line['restart_in_ms']);
+    expect(delays).toEqual([0, 500, 1000]);
+    await until(async () => (await fetch(`${server.url}/readyz`)).status === 200);
+    expect(await server.metric('shoal_engine_restarts_total{model="one"}')).toBe(3);
+  });
+});
