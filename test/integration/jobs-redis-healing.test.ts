@@ -1,13 +1,11 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { JobStore } from '../../../src/jobs/job-store.js';
-import { openRedisStore } from '../../../src/jobs/redis/open.js';
-import { FaultProxy } from '../../helpers/fault-proxy.js';
-import { consumeAll, inState, LIMITS, ManualConsumer, newJob } from '../../helpers/jobs.js';
-import { isWithoutRedis, RedisServer } from '../../helpers/redis.js';
-import { newPrefix, SILENT } from '../../helpers/redis-store.js';
-import { until } from '../../helpers/server.js';
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 30_000 });
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { JobStore } from '../../src/jobs/job-store.js';
+import { openRedisStore } from '../../src/jobs/redis/open.js';
+import { FaultProxy } from '../helpers/fault-proxy.js';
+import { consumeAll, inState, LIMITS, ManualConsumer, newJob } from '../helpers/jobs.js';
+import { isWithoutRedis, RedisServer } from '../helpers/redis.js';
+import { newPrefix, SILENT } from '../helpers/redis-store.js';
+import { until } from '../helpers/server.js';
 
 describe.skipIf(isWithoutRedis('healing of the Redis job store'))('the Redis store', () => {
   let server: RedisServer;

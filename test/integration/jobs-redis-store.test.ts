@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, describe, vi } from 'vitest';
-import { isWithoutRedis, RedisServer } from '../../helpers/redis.js';
-import { redisHarness } from '../../helpers/redis-store.js';
-import { describeStore } from '../store-conformance.js';
-import { describeStoreEnds } from '../store-conformance-ends.js';
-import { describeStoreLasting } from '../store-conformance-lasting.js';
-
-// Leases have to run out, and that on a machine that does other things too.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 30_000 });
+import { afterAll, beforeAll, describe } from 'vitest';
+import { isWithoutRedis, RedisServer } from '../helpers/redis.js';
+import { redisHarness } from '../helpers/redis-store.js';
+import { describeStore } from '../jobs/store-conformance.js';
+import { describeStoreEnds } from '../jobs/store-conformance-ends.js';
+import { describeStoreLasting } from '../jobs/store-conformance-lasting.js';
 
 describe.skipIf(isWithoutRedis('the Redis job store'))('with a real Redis', () => {
   let server: RedisServer;
