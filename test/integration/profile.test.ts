@@ -91,7 +91,8 @@ describe('a model that is measured', () => {
   });
 
   it('is measured better when there is nothing else to do, and serves all the time', async () => {
-    server = await start(folder());
+    // With little to try, so that it does not take long.
+    server = await start(folder(), ['--sessions', '1', '--threads', '1', '--max-batch', '2']);
     const image = await solidPng(GREEN);
     const [engine] = server.enginePids();
     await until(() => server.enginePids().length > 1);
