@@ -37,7 +37,7 @@ export async function assemble(kind: StoreKind, folder: string, random: Random):
   const models = stubModels({ stub: MODEL });
   const ports = new Set<number>();
   const claimPort = async (): Promise<string> => {
-    const port = await freePort(random, ports);
+    const port = await freePort(kind, random, ports);
     ports.add(port);
     return String(port);
   };
@@ -80,6 +80,8 @@ export async function assemble(kind: StoreKind, folder: string, random: Random):
   return { members, store: redis, urls };
 }
 
+const FIRST_PORTS: Readonly<Record<StoreKind, number>> = { embedded: 20_000, redis: 25_000 };
+
 /** Where the embedded store keeps its jobs. */
 export function databaseFile(folder: string): string {
   return join(folder, 'jobs.sqlite');
@@ -89,10 +91,17 @@ function urlOf(port: string): string {
   return `http://127.0.0.1:${port}`;
 }
 
-/** The same one for all restarts, so not from where the system takes those of outgoing calls. */
-async function freePort(random: Random, taken: ReadonlySet<number>): Promise<number> {
+/**
+ * The same one for all restarts, so not from where the system takes those of outgoing calls, nor
+ * where another kind of fleet that runs beside this one does.
+ */
+async function freePort(
+  kind: StoreKind,
+  random: Random,
+  taken: ReadonlySet<number>,
+): Promise<number> {
   for (;;) {
-    const port = 20_000 + Math.floor(random() * 10_000);
+    const port = FIRST_PORTS[kind] + Math.floor(random() * 5000);
     if (taken.has(port)) continue;
     const server = createServer();
     const isFree = once(server, 'listening').then(
