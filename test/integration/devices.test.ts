@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.js';
 import { disagreement } from '../../src/devices/agreement.js';
 import { checkPictures } from '../../src/devices/check-pictures.js';
@@ -87,20 +87,6 @@ describe('a server on a machine with devices', () => {
     expect(warnings()).toEqual([]);
   });
 
-  it.each([
-    ['cannot be loaded', { fail_to_load: 'no such library' }, 'no such library'],
-    ['crashes', { crash: true }, 'it ended with SIGSEGV'],
-    ['finds other things', { garbage: 'labels' }, /it disagrees with the CPU: picture 1: /],
-    ['gives no numbers', { garbage: 'nan' }, /not a finite number/],
-  ])('serves on the CPU when one %s, with one line about it', async (_what, behaviour, reason) => {
-    await start(modelWith({ cuda: behaviour }), 'cuda');
-    expect(await model()).toMatchObject({ provider: 'stub', device: 'cpu', device_index: [0] });
-    expect(warnings()).toHaveLength(1);
-    expect(warnings()[0]).toMatch(/^cuda:0 is not used: /);
-    expect(warnings()[0]).toMatch(reason);
-    expect((await server.post('/predict', await solidPng(GREEN))).status).toBe(200);
-  });
-
   it('does not wait for one that hangs', async () => {
     await start(modelWith({ cuda: { hang: true } }), 'cuda', [], { TEST_PROBE_MS: '3000' });
     expect((await model()).device).toBe('cpu');
@@ -183,6 +169,41 @@ describe('a server on a machine with devices', () => {
     expect(server.lines.filter(({ msg }) => msg.startsWith('no GPU found'))).toHaveLength(1);
     expect(warnings()).toEqual([]);
   });
+});
+
+describe('a server with models that a device is not good for', () => {
+  const MODELS: Record<string, readonly [behaviour: Behaviour, reason: string | RegExp]> = {
+    'cannot-be-loaded': [{ fail_to_load: 'no such library' }, 'no such library'],
+    crashes: [{ crash: true }, 'it ended with SIGSEGV'],
+    'finds-other-things': [{ garbage: 'labels' }, /it disagrees with the CPU: picture 1: /],
+    'gives-no-numbers': [{ garbage: 'nan' }, /not a finite number/],
+  };
+  let server: TestServer;
+  beforeAll(async () => {
+    const stubs = Object.entries(MODELS).map(([name, [cuda]]) => [name, { devices: { cuda } }]);
+    const models = stubModels(Object.fromEntries(stubs) as Record<string, Behaviour>);
+    server = await TestServer.start([models], machineWith('cuda'));
+  });
+  afterAll(() => server.stop());
+
+  it.each(Object.entries(MODELS))(
+    'serves one that %s on the CPU, with one line about it',
+    async (name, [, reason]) => {
+      expect(await server.json(`/models/${name}`)).toMatchObject({
+        provider: 'stub',
+        device: 'cpu',
+        device_index: [0],
+      });
+      const warnings = server.lines.filter(
+        ({ level, model }) => level === 'warn' && model === name,
+      );
+      expect(warnings).toHaveLength(1);
+      expect(warnings[0]?.msg).toMatch(/^cuda:0 is not used: /);
+      expect(warnings[0]?.msg).toMatch(reason);
+      const answer = await server.post(`/models/${name}/predict`, await solidPng(GREEN));
+      expect(answer.status).toBe(200);
+    },
+  );
 });
 
 describe('a server that cannot have the device it was told to use', () => {
