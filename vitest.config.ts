@@ -1,5 +1,14 @@
 import { defineConfig } from 'vitest/config';
 
+/** These compare durations: beside others they would measure those, too. */
+const ALONE = 'test/integration/{admission,profile,protection}.test.ts';
+
+/** Much of their time they wait for something, and they share neither ports nor folders. */
+const SIDE_BY_SIDE = { maxWorkers: 3, sequence: { groupOrder: 1 } };
+
+/** Each starts real processes, on a machine that may be slow. */
+const PATIENT = { testTimeout: 60_000, hookTimeout: 60_000 };
+
 export default defineConfig({
   test: {
     globals: false,
@@ -7,19 +16,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: ['test/integration/**'] },
-      },
-      {
-        extends: true,
         test: {
-          // What clients see must not depend on how many processes receive their requests.
-          name: 'fronts',
-          include: ['test/integration/{admission,auth,crash,predict}.test.ts'],
-          env: { SHOAL_HTTP_WORKERS: '2' },
-          sequence: { groupOrder: 1 },
-          fileParallelism: false,
-          testTimeout: 60_000,
-          hookTimeout: 30_000,
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/integration/**'],
+          maxWorkers: '100%',
         },
       },
       {
@@ -27,10 +28,30 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
-          // Each starts real servers; side by side they would only measure each other.
-          fileParallelism: false,
-          testTimeout: 60_000,
-          hookTimeout: 30_000,
+          exclude: [ALONE],
+          ...SIDE_BY_SIDE,
+          ...PATIENT,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          // What clients see must not depend on how many processes receive their requests.
+          name: 'fronts',
+          include: ['test/integration/{auth,crash,predict}.test.ts'],
+          env: { SHOAL_HTTP_WORKERS: '2' },
+          ...SIDE_BY_SIDE,
+          ...PATIENT,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'alone',
+          include: [ALONE],
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
+          ...PATIENT,
         },
       },
     ],

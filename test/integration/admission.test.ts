@@ -12,7 +12,7 @@ const ONE_BY_ONE = { sessions: 1, max_batch: 1, max_concurrent: 1 };
 /** A server with a model for each test: how long it takes, and what is set for it alone. */
 function startServer(
   models: Record<string, readonly [sleepMs: number, settings: Record<string, unknown>]>,
-  settings: Record<string, unknown> = {},
+  settings: Record<string, unknown>,
 ): Promise<TestServer> {
   const named = Object.entries(models);
   const folder = stubModels(
@@ -27,18 +27,23 @@ function startServer(
 /** Sends pictures to one model. */
 type Send = (headers?: Record<string, string>) => Promise<Response>;
 
-describe('admission', () => {
+/** What clients see must not depend on how many processes receive their requests. */
+const PROCESSES = [{ http_workers: 1 }, { http_workers: 2 }];
+
+describe.each(PROCESSES)('admission with %o', (processes) => {
   let server: TestServer;
   let image: Buffer;
   beforeAll(async () => {
     image = await solidPng(GREEN);
-    server = await startServer({
+    const models = {
       late: [200, { max_wait_ms: 500, ...ONE_BY_ONE }],
       strict: [300, ONE_BY_ONE],
       full: [300, { max_queue: 0, ...ONE_BY_ONE }],
       left: [1000, ONE_BY_ONE],
       ranked: [100, ONE_BY_ONE],
-    });
+    } as const;
+    server = await startServer(models, processes);
+    expect(server.frontPids()).toHaveLength(processes.http_workers === 1 ? 0 : 2);
   });
   afterAll(() => server.stop());
 
@@ -155,7 +160,7 @@ describe('admission', () => {
   });
 });
 
-describe('admission of tenants', () => {
+describe.each(PROCESSES)('admission of tenants with %o', (processes) => {
   let server: TestServer;
   let image: Buffer;
   beforeAll(async () => {
@@ -163,6 +168,7 @@ describe('admission of tenants', () => {
     server = await startServer(
       { limited: [300, {}], shared: [20, ONE_BY_ONE] },
       {
+        ...processes,
         tenants: [
           { name: 'slow', api_key: 'slow-key-1', rate: 0.01 },
           { name: 'narrow', api_key: 'narrow-key-1', concurrency: 1 },
