@@ -14,26 +14,36 @@ const SIDE = 300;
 
 /** How many photos the cores decode, with the server's own code and nothing else to do. */
 export async function measureDecode(context: Context): Promise<void> {
-  const { images, options, results, save, tell } = context;
+  const { results, save, tell } = context;
   const threads = threadCounts(CORES);
   await forEach(context, 'decode', [threads], String, async () => {
-    const job: DecodeJob = {
-      images,
-      width: SIDE,
-      height: SIDE,
-      threads,
-      seconds: options.seconds.decode,
-    };
-    await runChild<DecodeRow>(context, {
-      script: './decode-process.js',
-      job,
-      onRow: (row) => {
-        results.decode.push(row);
-        tell(`  ${String(row.threads)} threads: ${row.perSecond.toFixed(0)}/s`);
-        save();
-      },
+    await decodeRows(context, threads, (row) => {
+      results.decode.push(row);
+      tell(`  ${String(row.threads)} threads: ${row.perSecond.toFixed(0)}/s`);
+      save();
     });
   });
+}
+
+/** The same for the numbers of threads that are wanted. */
+export async function decodeRows(
+  context: Context,
+  threads: readonly number[],
+  onRow?: (row: DecodeRow) => void,
+): Promise<DecodeRow[]> {
+  const { images, options } = context;
+  const seconds = options.seconds.decode;
+  const job: DecodeJob = { images, width: SIDE, height: SIDE, threads, seconds };
+  const rows: DecodeRow[] = [];
+  await runChild<DecodeRow>(context, {
+    script: './decode-process.js',
+    job,
+    onRow: (row) => {
+      rows.push(row);
+      onRow?.(row);
+    },
+  });
+  return rows;
 }
 
 /** 1, 2, 4 and so on, and all. */

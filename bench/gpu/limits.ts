@@ -36,12 +36,27 @@ export function servedLimit({ device, raw, decode, cores, generatorCores }: Boun
   return Math.min(raw, decode * left);
 }
 
+/** One row for each setting of a device: its middle round, with the middle share of the limit. */
+export function middleRows(rows: readonly ServedRow[]): ServedRow[] {
+  const keys = new Set(rows.map(keyOf));
+  return [...keys].map((key) => {
+    const own = rows.filter((row) => keyOf(row) === key);
+    const row = middle(own, ({ perSecond }) => perSecond) as ServedRow;
+    return { ...row, ratio: middle(own, ({ ratio }) => ratio ?? 0)?.ratio ?? null };
+  });
+}
+
+function keyOf({ device, setting, form, concurrency }: ServedRow): string {
+  return [device, setting, form, concurrency].join();
+}
+
 /** How far automatic settings are from the best ones by hand: 1 is the best, more is better. */
 export function shareOfBest(rows: readonly ServedRow[]): number | null {
-  const auto = rows.filter(({ setting }) => setting === '').map(({ perSecond }) => perSecond);
-  const byHand = rows.filter(({ setting }) => setting !== '').map(({ perSecond }) => perSecond);
-  if (auto.length === 0 || byHand.length === 0) return null;
-  return auto.reduce((sum, one) => sum + one, 0) / auto.length / Math.max(...byHand);
+  const all = middleRows(rows);
+  const auto = all.find(({ setting }) => setting === '');
+  const byHand = all.filter(({ setting }) => setting !== '').map(({ perSecond }) => perSecond);
+  if (auto === undefined || byHand.length === 0) return null;
+  return auto.perSecond / Math.max(...byHand);
 }
 
 /** By how much something grew from the middle of a run to its end, each a mean of a fifth. */
@@ -53,6 +68,10 @@ export function lateGrowth(values: readonly number[]): number {
 
 function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function middle<T>(rows: readonly T[], of: (row: T) => number): T | undefined {
+  return rows.toSorted((a, b) => of(a) - of(b))[Math.floor(rows.length / 2)];
 }
 
 function best<T>(rows: readonly T[], of: (row: T) => number): T | undefined {

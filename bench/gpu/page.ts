@@ -1,4 +1,4 @@
-import { lateGrowth, shareOfBest } from './limits.js';
+import { lateGrowth, middleRows, shareOfBest } from './limits.js';
 import type { CrashRow, MachineInfo, Results, ServedRow, SoakRow } from './results.js';
 import {
   bars,
@@ -82,7 +82,8 @@ function nameOf({ device, form, concurrency }: ServedRow): string {
   return `${device} ${form} ${String(concurrency)}`;
 }
 
-function comparison(rows: readonly ServedRow[]): string {
+function comparison(all: readonly ServedRow[]): string {
+  const rows = middleRows(all);
   const named = rows.map((row) => ({
     name: `${row.device} ${row.setting || 'as it comes'}`,
     value: row.perSecond,

@@ -5,13 +5,28 @@ import { type Context, CORES } from './context.js';
 import { eventLoopP99Ms, meanBatch } from './exposition.js';
 import { bestRaw, decodeLimit, servedLimit } from './limits.js';
 import { LoadGroup } from './load-group.js';
-import type { ServedRow } from './results.js';
+import type { GpuOptions } from './options.js';
+import type { DecodeRow, ServedRow } from './results.js';
 
 const START_TIMEOUT_MS = 180_000;
 const ERROR_CHARACTERS = 600;
 /** Long enough for V8 to optimise the request path. */
 const WARM_UP_SECONDS = 10;
 const QUICK_WARM_UP_SECONDS = 0.5;
+
+/** More than any device has in work, so that batches can be as large as they want to be. */
+const FULL_LOAD = 384;
+const QUICK_FULL_LOAD = 16;
+
+export function fullLoad({ quick }: GpuOptions): number {
+  return quick ? QUICK_FULL_LOAD : FULL_LOAD;
+}
+
+/** A measured plan is what is to be tested, and it must not be made during the test. */
+export async function ensureProfile(context: Context, device: DeviceName): Promise<void> {
+  const server = await serveOn(context, device);
+  await server.stop();
+}
 
 /** Starts the built server on a device. @throws with what it said when it does not serve in time */
 export async function serveOn(
@@ -97,7 +112,8 @@ export class Bout {
     return new Bout(context, device, setting, server, groups);
   }
 
-  async measure({ form, concurrency, seconds }: Load): Promise<ServedRow> {
+  /** @param alone what decoding reached beside it; without it, the best that is known */
+  async measure({ form, concurrency, seconds }: Load, alone?: DecodeRow): Promise<ServedRow> {
     const group = this.#groups[form];
     if (group === undefined) throw new Error(`there is no load with ${form} bodies`);
     const metrics = await this.server.metrics();
@@ -111,7 +127,7 @@ export class Bout {
     ];
     const after = await this.server.metrics();
     const generatorCores = (msOfRole(uses, 'load generator') * ok) / 1000 / elapsed;
-    const limit = await this.#limit(generatorCores);
+    const limit = await this.#limit(generatorCores, alone);
     return {
       device: this.#device,
       setting: this.#setting,
@@ -136,10 +152,10 @@ export class Bout {
     await this.server.stop();
   }
 
-  async #limit(generatorCores: number): Promise<number | null> {
+  async #limit(generatorCores: number, alone?: DecodeRow): Promise<number | null> {
     const { raw, decode } = this.#context.results;
     const loop = bestRaw(raw, this.#device, await servedPrecision(this.server));
-    const decoded = decodeLimit(decode);
+    const decoded = decodeLimit(alone === undefined ? decode : [alone]);
     if (loop === undefined || decoded === undefined) return null;
     const bounds = { device: this.#device, cores: CORES, generatorCores };
     return servedLimit({ ...bounds, raw: loop.perSecond, decode: decoded });

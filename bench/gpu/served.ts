@@ -1,17 +1,8 @@
-import type { DeviceName } from '../../src/config/devices.js';
-import { type Context, forEach, mainDevices } from './context.js';
-import type { PartName } from './options.js';
-import type { ServedRow } from './results.js';
-import { Bout, rowLine, serveOn } from './serve.js';
+import { compare } from './compare.js';
+import { type Context, forEach } from './context.js';
+import { Bout, ensureProfile, rowLine } from './serve.js';
 
 const FORMS = ['raw', 'json'] as const;
-/** More than any device has in work, so that batches can be as large as they want to be. */
-const FULL_LOAD = 384;
-const QUICK_FULL_LOAD = 16;
-
-export function fullLoad({ options }: Context): number {
-  return options.quick ? QUICK_FULL_LOAD : FULL_LOAD;
-}
 
 /** The server as it comes, on every device, by the number of clients. */
 export async function measureServed(context: Context): Promise<void> {
@@ -33,18 +24,12 @@ export async function measureServed(context: Context): Promise<void> {
   });
 }
 
-/** A measured plan is what is to be tested, and it must not be made during the test. */
-async function ensureProfile(context: Context, device: DeviceName): Promise<void> {
-  const server = await serveOn(context, device, []);
-  await server.stop();
-}
-
-/** What batching brings: the same server with and without, one after the other. */
+/** What batching brings: the same server with and without. */
 export async function measureBatch1(context: Context): Promise<void> {
-  await compare(context, 'batch1', () => ['', '--max-batch 1 --profile off', '']);
+  await compare(context, 'batch1', () => ['', '--max-batch 1 --profile off']);
 }
 
-/** Plans by hand, between two visits of the automatic one. */
+/** Plans by hand, and the automatic one. */
 export async function measureSweep(context: Context): Promise<void> {
   const { options } = context;
   await compare(context, 'sweep', (device) => {
@@ -56,7 +41,7 @@ export async function measureSweep(context: Context): Promise<void> {
         (batch) => `--sessions ${String(one)} --max-batch ${String(batch)} --profile off`,
       ),
     );
-    return ['', ...grid, ''];
+    return ['', ...grid];
   });
 }
 
@@ -85,38 +70,7 @@ export async function measureSteps(context: Context): Promise<void> {
     '--batching fixed',
     '--precision fp32',
     '--precision fp16',
-    '',
   ];
   const few = ['', '--http-workers 2', '--precision fp32', '--precision fp16'];
   await compare(context, 'steps', () => (context.options.quick ? few : all));
-}
-
-type Compared = Extract<PartName, 'batch1' | 'sweep' | 'steps'>;
-
-/** Servers with different flags under the same full load. */
-async function compare(
-  context: Context,
-  part: Compared,
-  settingsFor: (device: DeviceName) => readonly string[],
-): Promise<void> {
-  const { options, results, save, tell } = context;
-  const concurrency = fullLoad(context);
-  const visits = mainDevices(options).flatMap((device) =>
-    settingsFor(device).map((setting) => ({ device, setting })),
-  );
-  const name = ({ device, setting }: (typeof visits)[0]): string =>
-    `${device} ${setting || 'as it comes'}`;
-  const served = new Set<DeviceName>();
-  await forEach(context, part, visits, name, async (visit) => {
-    // Where it does not even serve as it comes, settings do not help.
-    if (visit.setting !== '' && !served.has(visit.device)) return;
-    const bout = await Bout.start(context, visit.device, visit.setting, ['raw'], concurrency);
-    served.add(visit.device);
-    const seconds = options.seconds[part];
-    const row: ServedRow = await bout.measure({ form: 'raw', concurrency, seconds });
-    results[part].push(row);
-    tell(`  ${name(visit)}: ${rowLine(row)}`);
-    save();
-    await bout.stop();
-  });
 }

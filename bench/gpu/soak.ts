@@ -4,8 +4,7 @@ import { type Context, forEach, mainDevices } from './context.js';
 import { eventLoopP99Ms } from './exposition.js';
 import { LoadGroup } from './load-group.js';
 import { nvidia } from './machine.js';
-import { serveOn } from './serve.js';
-import { fullLoad } from './served.js';
+import { fullLoad, serveOn } from './serve.js';
 
 const SLICE_SECONDS = 10;
 const MIB = 2 ** 20;
@@ -13,7 +12,7 @@ const MIB = 2 ** 20;
 /** Full load for minutes: what grows shows. */
 export async function soak(context: Context): Promise<void> {
   const { options, results, save, tell } = context;
-  const concurrency = fullLoad(context);
+  const concurrency = fullLoad(options);
   const total = options.seconds.soak;
   await forEach(context, 'soak', mainDevices(options).slice(0, 1), String, async (device) => {
     const server = await serveOn(context, device);

@@ -5,6 +5,7 @@ import {
   decodeLimit,
   lateGrowth,
   servedLimit,
+  middleRows,
   shareOfBest,
 } from '../../../bench/gpu/limits.js';
 import { rawRow, servedRow } from './rows.js';
@@ -71,9 +72,25 @@ describe('the limit of what can be served', () => {
 describe('automatic settings', () => {
   const at = (setting: string, perSecond: number) => servedRow({ setting, perSecond });
 
-  it('are compared with the best by hand, as the mean of their visits', () => {
-    const rows = [at('', 90), at('--sessions 1', 100), at('--sessions 2', 80), at('', 100)];
+  it('are compared with the best by hand, each by its middle round', () => {
+    const rounds = [
+      [95, 100, 80],
+      [50, 70, 150],
+      [110, 104, 85],
+    ] as const;
+    const rows = rounds.flatMap(([auto, one, two]) => [
+      at('', auto),
+      at('--sessions 1', one),
+      at('--sessions 2', two),
+    ]);
+    expect(middleRows(rows).map(({ perSecond }) => perSecond)).toEqual([95, 100, 85]);
     expect(shareOfBest(rows)).toBeCloseTo(0.95);
+  });
+
+  it('are given their middle share of what was possible in that round', () => {
+    const rows = [0.9, 0.7, 0.8].map((ratio) => servedRow({ ratio }));
+    expect(middleRows(rows)).toMatchObject([{ ratio: 0.8 }]);
+    expect(middleRows([servedRow({ ratio: null })])).toMatchObject([{ ratio: null }]);
   });
 
   it('have no share when one side is missing', () => {

@@ -1,0 +1,61 @@
+import type { DeviceName } from '../../src/config/devices.js';
+import { type Context, CORES, forEach, mainDevices } from './context.js';
+import { decodeRows } from './decode.js';
+import type { PartName } from './options.js';
+import { Bout, ensureProfile, fullLoad, rowLine } from './serve.js';
+
+type Compared = Extract<PartName, 'batch1' | 'sweep' | 'steps'>;
+
+/** Middle ones are reported, so that a moment in which the machine is slow does not count. */
+const ROUNDS = 3;
+
+/**
+ * Servers with different flags under the same full load. All of them are there the whole time and
+ * have their turns, as has decoding alone: rented machines are not equally fast all the time, and
+ * so everything is compared with what was measured beside it.
+ */
+export async function compare(
+  context: Context,
+  part: Compared,
+  settingsFor: (device: DeviceName) => readonly string[],
+): Promise<void> {
+  const { options, results, save, tell } = context;
+  const concurrency = fullLoad(options);
+  const seconds = options.seconds[part];
+  await forEach(context, part, mainDevices(options), String, async (device) => {
+    await ensureProfile(context, device);
+    const bouts = await startAll(context, part, device, settingsFor(device));
+    for (let round = 0; round < (options.quick ? 1 : ROUNDS); round++) {
+      const [alone] = await decodeRows(context, [CORES]);
+      tell(`  round ${String(round + 1)}: decoding alone ${(alone?.perSecond ?? 0).toFixed(0)}/s`);
+      for (const bout of bouts) {
+        const row = await bout.measure({ form: 'raw', concurrency, seconds }, alone);
+        results[part].push(row);
+        tell(`  ${device} ${row.setting || 'as it comes'}: ${rowLine(row)}`);
+        save();
+      }
+    }
+    for (const bout of bouts) await bout.stop();
+  });
+}
+
+/** Those that do not serve are left out. */
+async function startAll(
+  context: Context,
+  part: Compared,
+  device: DeviceName,
+  settings: readonly string[],
+): Promise<Bout[]> {
+  const most = fullLoad(context.options);
+  const bouts: Bout[] = [];
+  // One after the other: they would warm up in each other's way.
+  for (const setting of settings) {
+    try {
+      bouts.push(await Bout.start(context, device, setting, ['raw'], most));
+    } catch (error) {
+      const what = `${device} ${setting || 'as it comes'}`;
+      context.results.failures.push({ part, what, why: (error as Error).message });
+    }
+  }
+  return bouts;
+}
