@@ -4,23 +4,31 @@ import type { Pixels } from './pixels.js';
 import { type Memory, WebAssembly } from './web-assembly.js';
 
 const PAGE_BYTES = 65_536;
-const COLUMN_BYTES = 32;
+const COLUMN_BYTES = 16;
 const ROW_BYTES = 16;
-/** A pixel is read and written as four bytes. */
-const SPARE_BYTES = 16;
+/** The kernel reads and writes 16 bytes at a time, and four columns. */
+const STEP_BYTES = 16;
+const STEP_COLUMNS = 4;
+const SPARE_BYTES = 64;
+/** What a byte becomes between the two passes. */
+const SUM_BYTES = 4;
 /** Larger pictures take the slow way, so that a thread never keeps much more than this. */
 export const MAX_SOURCE_BYTES = 8 * 2 ** 20;
 const MAX_TARGET_BYTES = 16 * 2 ** 20;
+const MAX_ROW_BYTES = 2 ** 16;
 
 interface Kernel {
   readonly memory: Memory;
   resize(
     from: number,
+    rowBytes: number,
     to: number,
-    columns: number,
     width: number,
+    columns: number,
+    columnsEnd: number,
     rows: number,
-    height: number,
+    rowsEnd: number,
+    scratch: number,
   ): void;
 }
 
@@ -61,25 +69,31 @@ export function resizeWithKernel(
   columns: AxisTable,
   rows: AxisTable,
 ): boolean {
+  const rowBytes = source.width * 3;
   const targetBytes = target.width * target.height * 3;
-  const sourceBytes = source.width * source.height * 3;
+  const sourceBytes = rowBytes * source.height;
   if (sourceBytes > MAX_SOURCE_BYTES || targetBytes > MAX_TARGET_BYTES) return false;
-  const loaded = load();
+  const loaded = rowBytes > MAX_ROW_BYTES ? undefined : load();
   if (loaded === undefined) return false;
   const { memory } = loaded;
   const isInPlace = source.data.buffer === memory.buffer && source.data.byteOffset === 0;
 
-  const rowsAt = TABLES_AT + target.width * COLUMN_BYTES;
-  const targetAt = rowsAt + target.height * ROW_BYTES;
+  const rowsAt = TABLES_AT + upTo(STEP_COLUMNS, target.width) * COLUMN_BYTES;
+  const rowsEnd = rowsAt + target.height * ROW_BYTES;
+  const targetAt = rowsEnd + upTo(STEP_BYTES, rowBytes) * SUM_BYTES + SPARE_BYTES;
   // Growing keeps what is in there, but not the views on it.
   grow(memory, targetAt + targetBytes + SPARE_BYTES);
   const bytes = new Uint8Array(memory.buffer);
   if (!isInPlace) bytes.set(source.data.subarray(0, sourceBytes), 0);
   bytes.set(packColumns(columns), TABLES_AT);
   bytes.set(packRows(rows), rowsAt);
-  loaded.resize(0, targetAt, TABLES_AT, target.width, rowsAt, target.height);
+  loaded.resize(0, rowBytes, targetAt, target.width, TABLES_AT, rowsAt, rowsAt, rowsEnd, rowsEnd);
   target.data.set(bytes.subarray(targetAt, targetAt + targetBytes));
   return true;
+}
+
+function upTo(step: number, value: number): number {
+  return Math.ceil(value / step) * step;
 }
 
 function grow(memory: Memory, bytes: number): void {
@@ -92,14 +106,11 @@ const packed = new WeakMap<AxisTable, Uint8Array>();
 /** As the kernel wants it; made once for each table. */
 function packColumns(table: AxisTable): Uint8Array {
   return remember(table, () => {
-    const numbers = new Int32Array((table.near.length * COLUMN_BYTES) / 4);
-    const weights = new Int16Array(numbers.buffer);
-    for (let index = 0; index < table.near.length; index++) {
-      const at = (index * COLUMN_BYTES) / 4;
-      numbers[at] = table.near[index] as number;
-      numbers[at + 1] = table.far[index] as number;
-      const far = table.weight[index] as number;
-      for (let pair = 0; pair < 4; pair++) weights.set([ONE - far, far], at * 2 + 8 + pair * 2);
+    const { length } = table.near;
+    const numbers = new Int32Array((upTo(STEP_COLUMNS, length) * COLUMN_BYTES) / 4);
+    for (let index = 0; index < length; index++) {
+      const [near, far] = [table.near[index] as number, table.far[index] as number];
+      numbers.set([near * SUM_BYTES, far * SUM_BYTES, table.weight[index] as number], index * 4);
     }
     return numbers;
   });
@@ -111,7 +122,7 @@ function packRows(table: AxisTable): Uint8Array {
     for (let index = 0; index < table.near.length; index++) {
       const far = table.weight[index] as number;
       const [top, bottom] = [table.near[index] as number, table.far[index] as number];
-      numbers.set([top, bottom, ONE - far, far], index * 4);
+      numbers.set([top, bottom, (ONE - far) | (far << 16)], index * 4);
     }
     return numbers;
   });

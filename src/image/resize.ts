@@ -15,7 +15,7 @@ export function resizeBilinear(source: Pixels, target: Pixels): void {
   if (!resizeWithKernel(source, target, columns, rows)) resizePlainly(source, target);
 }
 
-/** The same pixels, for pictures that are too large for the kernel: four times as slow. */
+/** The same pixels, for pictures that are too large for the kernel: ten times as slow. */
 export function resizePlainly(source: Pixels, target: Pixels): void {
   const { near, far, weight } = axisTable('columns', source.width, target.width, 3);
   const rows = axisTable('rows', source.height, target.height, source.width * 3);

@@ -79,6 +79,8 @@ describe('resizeBilinear', () => {
     expect(kernelMemory(width * height * 3)).toBeUndefined();
     const data = new Uint8Array(width * height * 3).fill(7);
     expect(resize(data, [width, height], [2, 2])).toEqual(new Uint8Array(12).fill(7));
+    const long = new Uint8Array(30_000 * 2 * 3).fill(9);
+    expect(resize(long, [30_000, 2], [2, 2])).toEqual(new Uint8Array(12).fill(9));
   });
 });
 
