@@ -65,10 +65,16 @@ try {
   const decodeTask = async ({ source, slot }: DecodeTask): Promise<void> => {
     answer({ kind: 'decoded', ...(await decode(source, slotPixels(slot))) });
   };
+  // Decoding may have to wait. Nothing may overtake it: answers are told apart by their order.
+  let last = Promise.resolve();
   parentPort?.on('message', (task: HelperTask) => {
-    if (task.kind === 'decode') decodeTask(task).catch(giveUp);
-    else if (task.kind === 'pack') pack(task);
-    else finish(task);
+    last = last.then(() => {
+      if (task.kind === 'decode') return decodeTask(task);
+      if (task.kind === 'pack') pack(task);
+      else finish(task);
+      return undefined;
+    });
+    last.catch(giveUp);
   });
   answer({ kind: 'ready', provider: 'none' });
 } catch (error) {
