@@ -51,7 +51,8 @@ export function planForGpu(
 ): ServingPlan {
   const decodeLanes = Math.max(1, Math.floor(machine.cores / engines) - 1);
   const [split] = gpuSplits(device, settings) as [Split];
-  const coresRate = rateOfCores(machine.cores / engines, decodeLanes, profile?.decodeMs ?? 0);
+  const decodeRate = decodeLanes * imagesPerSecond({ batch: 1, ms: profile?.decodeMs ?? 0 });
+  const coresRate = Math.min(decodeRate, rateOfCores(machine.cores / engines, profile));
   const all = profile === undefined ? [] : candidatesOf(profile, settings, device);
   const chosen = best(all, coresRate);
   const fallback = settings.max_batch === 'auto' ? UNMEASURED_BATCH : settings.max_batch;
@@ -74,7 +75,8 @@ export function planForGpu(
     const why = `not measured, the usual for ${device}`;
     return { ...base, curve: [], why, warnings: ignored };
   }
-  const rate = Math.min(chosen.rate, coresRate);
+  // As for the CPU, with which it is compared: only what decodes and runs counts.
+  const rate = Math.min(chosen.rate, decodeRate);
   return {
     ...base,
     curve: curveOf(findSplit(profile, chosen)),
@@ -88,9 +90,11 @@ export function planForGpu(
   };
 }
 
-function rateOfCores(cores: number, decodeLanes: number, decodeMs: number): number {
-  if (decodeMs <= 0) return Infinity;
-  return 1000 * Math.min(decodeLanes / decodeMs, cores / (decodeMs + AROUND_MS));
+function rateOfCores(
+  cores: number,
+  { decodeMs }: Pick<Profile, 'decodeMs'> = { decodeMs: 0 },
+): number {
+  return decodeMs === 0 ? Infinity : (1000 * cores) / (decodeMs + AROUND_MS);
 }
 
 function candidatesOf(profile: Profile, settings: ModelSettings, device: DeviceName): Candidate[] {
