@@ -1,6 +1,6 @@
 import type { JobView } from '../../src/jobs/job-view.js';
 import type { Random } from '../../src/load/random.js';
-import { type Attempt, attempt, isRefusal, pause } from './http.js';
+import { type Answered, type Attempt, attempt, isRefusal, pause } from './http.js';
 import type { Entry, Ledger } from './ledger.js';
 import { type HttpRequest, planSubmission, requestOf } from './plan.js';
 
@@ -70,7 +70,7 @@ export class Clients {
       const isAnswered = outcome.kind === 'answered' && !isRefusal(outcome.status);
       if (isAnswered) {
         if (outcome.status === 202 || (outcome.status === 200 && entry.isUncertain)) {
-          ledger.accepted(entry, outcome.body as JobView);
+          ledger.accepted(entry, outcome.body as JobView, outcome.askedAt);
         } else {
           ledger.violate(`submission ${String(n)} was answered with ${JSON.stringify(outcome)}`);
         }
@@ -86,9 +86,9 @@ export class Clients {
   async #sendAgain(entry: Entry, request: HttpRequest): Promise<void> {
     const { ledger, random } = this.#options;
     await pause(random() * 2000);
-    const { status, body } = await this.#insist(() => this.#send(request));
+    const { status, body, askedAt } = await this.#insist(() => this.#send(request));
     ledger.resent++;
-    if (status === 200) ledger.accepted(entry, body as JobView);
+    if (status === 200) ledger.accepted(entry, body as JobView, askedAt);
     else ledger.violate(`the same key again was answered with ${String(status)}`);
   }
 
@@ -120,16 +120,14 @@ export class Clients {
     }
   }
 
-  #shown(entry: Entry, id: string, { status, body }: { status: number; body: unknown }): void {
+  #shown(entry: Entry, id: string, { status, body, askedAt }: Answered): void {
     const { ledger } = this.#options;
-    if (status === 200) ledger.observe(body as JobView);
+    if (status === 200) ledger.observe(body as JobView, askedAt);
     else if (status === 404) ledger.missing(entry, id);
     else ledger.violate(`${id} was asked for and answered with ${String(status)}`);
   }
 
-  async #insist(
-    what: () => Promise<Attempt>,
-  ): Promise<{ readonly status: number; readonly body: unknown }> {
+  async #insist(what: () => Promise<Attempt>): Promise<Answered> {
     for (;;) {
       const outcome = await what();
       if (outcome.kind === 'answered' && !isRefusal(outcome.status)) return outcome;

@@ -1,8 +1,16 @@
 import type { JobView } from '../../src/jobs/job-view.js';
 
+export interface Answered {
+  readonly kind: 'answered';
+  readonly status: number;
+  readonly body: unknown;
+  /** When it was asked for, on `performance.now()`'s clock. */
+  readonly askedAt: number;
+}
+
 /** What a client learns from one attempt. */
 export type Attempt =
-  | { readonly kind: 'answered'; readonly status: number; readonly body: unknown }
+  | Answered
   /** Nobody was there: nothing was sent. */
   | { readonly kind: 'nobody' }
   /** It broke off, so it may have been heard or not. */
@@ -11,10 +19,12 @@ export type Attempt =
 const TIMEOUT_MS = 30_000;
 
 export async function attempt(url: string, init: RequestInit = {}): Promise<Attempt> {
+  const askedAt = performance.now();
   try {
     const response = await fetch(url, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
     const text = await response.text();
-    return { kind: 'answered', status: response.status, body: text === '' ? {} : JSON.parse(text) };
+    const body: unknown = text === '' ? {} : JSON.parse(text);
+    return { kind: 'answered', status: response.status, body, askedAt };
   } catch (error) {
     const { code } = ((error as Error).cause ?? {}) as { code?: string };
     return { kind: code === 'ECONNREFUSED' ? 'nobody' : 'lost' };

@@ -146,6 +146,15 @@ describe('the ledger', () => {
     expect(ledger.violations).toHaveLength(1);
   });
 
+  it('takes an answer that was asked for before the end was seen', () => {
+    const ledger = new Ledger();
+    ledger.open(submission(1));
+    const askedAt = performance.now() - 5;
+    ledger.observe(completed(1));
+    ledger.observe(completed(1, { state: 'running' }), askedAt);
+    expect(ledger.violations).toEqual([]);
+  });
+
   it("notices another's job", () => {
     const ledger = new Ledger();
     const opened = ledger.open(submission(1));

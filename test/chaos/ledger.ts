@@ -8,6 +8,7 @@ export interface SeenEnd {
   readonly finishedAt: string;
   /** Not in lists. */
   readonly results?: string;
+  readonly seenAt: number;
 }
 
 /** Everything that a client knows about what it has submitted. */
@@ -42,17 +43,20 @@ export class Ledger {
     return entry;
   }
 
-  accepted(entry: Entry, view: JobView): void {
+  accepted(entry: Entry, view: JobView, askedAt = performance.now()): void {
     if (entry.ids.size === 0) this.acknowledged++;
     entry.ids.add(view.id);
     if (numberOf(view.confidence_threshold) !== entry.submission.n) {
       this.violate(`submission ${String(entry.submission.n)} was answered with another's job`);
     }
-    this.observe(view);
+    this.observe(view, askedAt);
   }
 
-  /** Whatever is shown of a job, at any time. An end that was shown stays as it is. */
-  observe(view: JobView): void {
+  /**
+   * Whatever is shown of a job, at any time. An end that was shown stays as it is.
+   * @param askedAt of two answers that were on their way together, either may be the older one
+   */
+  observe(view: JobView, askedAt = performance.now()): void {
     this.looks++;
     const entry = this.entries.get(numberOf(view.confidence_threshold));
     if (entry === undefined) {
@@ -66,11 +70,12 @@ export class Ledger {
       return;
     }
     if (now === undefined) {
+      if (askedAt < before.seenAt) return;
       this.violate(`${view.id} was ${before.state} and is ${view.state}`);
     } else if (!isSame(before, now)) {
       this.violate(`${view.id} was ${text(before)} and is ${text(now)}`);
     } else if (now.results !== undefined) {
-      entry.end = now;
+      entry.end = { ...now, seenAt: before.seenAt };
     }
   }
 
@@ -85,7 +90,9 @@ export class Ledger {
 
 function endOf({ state, finished_at: finishedAt = '', results }: JobView): SeenEnd | undefined {
   if (!isFinal(state)) return undefined;
-  return { state, finishedAt, ...(results !== undefined && { results: JSON.stringify(results) }) };
+  const seenAt = performance.now();
+  const end = { state, finishedAt, seenAt };
+  return results === undefined ? end : { ...end, results: JSON.stringify(results) };
 }
 
 function isSame(before: SeenEnd, now: SeenEnd): boolean {
