@@ -11,8 +11,8 @@ const ROUNDS = 3;
 
 /**
  * Servers with different flags under the same full load. All of them are there the whole time and
- * have their turns, as has decoding alone: rented machines are not equally fast all the time, and
- * so everything is compared with what was measured beside it.
+ * have their turns, as has decoding alone: shared machines are not equally fast all the time, and so
+ * everything is compared with what was measured beside it.
  */
 export async function compare(
   context: Context,
