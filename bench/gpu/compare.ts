@@ -25,6 +25,8 @@ export async function compare(
   await forEach(context, part, mainDevices(options), String, async (device) => {
     await ensureProfile(context, device);
     const bouts = await startAll(context, part, device, settingsFor(device));
+    const asItComes = bouts.find(({ setting }) => setting === '');
+    results.models[device] = await asItComes?.server.fetchJson('/models');
     for (let round = 0; round < (options.quick ? 1 : ROUNDS); round++) {
       const [alone] = await decodeRows(context, [CORES]);
       tell(`  round ${String(round + 1)}: decoding alone ${(alone?.perSecond ?? 0).toFixed(0)}/s`);

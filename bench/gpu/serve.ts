@@ -22,9 +22,12 @@ export function fullLoad({ quick }: GpuOptions): number {
   return quick ? QUICK_FULL_LOAD : FULL_LOAD;
 }
 
-/** A measured plan is what is to be tested, and it must not be made during the test. */
+/**
+ * A measured plan is what is to be tested, and it must not be made during the test: a server with a
+ * quick profile goes on measuring as soon as it is idle, in the way of those that are not.
+ */
 export async function ensureProfile(context: Context, device: DeviceName): Promise<void> {
-  const server = await serveOn(context, device);
+  const server = await serveOn(context, device, context.options.quick ? [] : ['--profile', 'full']);
   await server.stop();
 }
 
@@ -74,8 +77,8 @@ type Groups = Readonly<Partial<Record<Load['form'], LoadGroup>>>;
 export class Bout {
   readonly #context: Context;
   readonly #device: DeviceName;
-  readonly #setting: string;
   readonly #groups: Groups;
+  readonly setting: string;
   readonly server: BenchServer;
 
   private constructor(
@@ -87,7 +90,7 @@ export class Bout {
   ) {
     this.#context = context;
     this.#device = device;
-    this.#setting = setting;
+    this.setting = setting;
     this.server = server;
     this.#groups = groups;
   }
@@ -130,7 +133,7 @@ export class Bout {
     const limit = await this.#limit(generatorCores, alone);
     return {
       device: this.#device,
-      setting: this.#setting,
+      setting: this.setting,
       form,
       concurrency,
       perSecond: found.perSecond,
