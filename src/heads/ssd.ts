@@ -24,7 +24,7 @@ export function decodeSsd(outputs: Outputs, request: HeadRequest): Detection[] {
   });
   return suppress(candidates, NMS_IOU).map(({ box, score, label }) => ({
     label: labels[label] ?? `class ${String(label)}`,
-    confidence: round(score, 4),
+    confidence: round(score, 10_000),
     bbox: toPixels(box, width, height),
   }));
 }
@@ -32,10 +32,11 @@ export function decodeSsd(outputs: Outputs, request: HeadRequest): Detection[] {
 /** Inside the picture, to a tenth of a pixel. */
 function toPixels(box: Box, width: number, height: number): Box {
   const place = (value: number, size: number): number =>
-    round(Math.min(Math.max(value * size, 0), size), 1);
+    round(Math.min(Math.max(value * size, 0), size), 10);
   return [place(box[0], width), place(box[1], height), place(box[2], width), place(box[3], height)];
 }
 
-function round(value: number, digits: number): number {
-  return Number(value.toFixed(digits));
+/** To one part of `parts`. Not by way of text, which would be a third of the work here. */
+function round(value: number, parts: number): number {
+  return Math.round(value * parts) / parts;
 }
