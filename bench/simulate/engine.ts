@@ -5,6 +5,7 @@ import {
   type BatchView,
   decideBatch,
 } from '../../src/engine-process/policy.js';
+import { openingsOf } from '../../src/engine-process/openings.js';
 import { Traffic } from '../../src/engine-process/traffic.js';
 import { Fifo } from './fifo.js';
 import { capacity } from './profile.js';
@@ -22,7 +23,8 @@ type RunDecision = Extract<BatchDecision, { kind: 'run' }>;
 
 /**
  * This server: the same policy and the same bookkeeping as in the engine, fed at the same moments.
- * Left out: messages between threads, and lanes that decode ahead while a batch is held back.
+ * Left out: messages between threads, lanes that decode ahead while a batch is held back, and
+ * batches that are staged behind others.
  */
 export class Engine implements Server {
   readonly #world: World;
@@ -32,6 +34,8 @@ export class Engine implements Server {
   readonly #interactive = new Fifo<Item>();
   readonly #background = new Fifo<Item>();
   readonly #heldSince = new WeakMap<Item, number>();
+  /** Whether the policy sees all sessions as one, since they are on one device. */
+  readonly #areOne: boolean;
   #size = 0;
   #interactiveSize = 0;
   #stopWaiting: (() => void) | undefined;
@@ -41,7 +45,9 @@ export class Engine implements Server {
     this.#options = options;
     const { sessions, maxBatch, curve, wideCurve } = world.profile;
     const { mode, windowMs } = options;
-    this.#rules = { mode, sessions, maxBatch, windowMs, curve, ...(wideCurve && { wideCurve }) };
+    this.#areOne = world.profile.aloneSpeed !== 1 && mode === 'adaptive';
+    const limits = { mode, sessions: this.#areOne ? 1 : sessions, maxBatch, windowMs };
+    this.#rules = { ...limits, curve, ...(wideCurve && { wideCurve }) };
   }
 
   arrive(item: Item): void {
@@ -93,12 +99,18 @@ export class Engine implements Server {
     const oldest = this.#interactive.at(0);
     let slackMs = Number.POSITIVE_INFINITY;
     for (const { deadline } of this.#interactive) slackMs = Math.min(slackMs, deadline - now);
+    const sessions = Array.from({ length: this.#world.profile.sessions }, (_, session) => ({
+      isIdle: this.#world.isIdle(session),
+      canStage: false,
+    }));
+    const { idle, joinable } = openingsOf(sessions, this.#areOne);
     return {
       waiting: this.#interactive.length,
       background: this.#background.length,
       oldestMs: now - (oldest?.arrivedAt ?? now),
       slackMs,
-      idleSessions: this.#world.idleSessions,
+      idleSessions: idle.length,
+      joinable: joinable.length,
       arrivalsPerMs: this.#traffic.arrivalsPerMs(now),
       company: this.#traffic.company,
       drift: this.#traffic.drift,
@@ -112,10 +124,11 @@ export class Engine implements Server {
     const { profile } = this.#world;
     const batch = [...this.#interactive.take(size), ...this.#background.take(extra)];
     const lane = session === 'wide' ? 'wide' : (this.#world.firstIdle() as number);
+    const isComparable = session === 'narrow' && (!this.#areOne || this.#world.idleSessions === 1);
     this.#world.run(lane, batch, (tookMs) => {
       for (const item of batch) this.#forget(item);
       this.#traffic.answered(this.#world.clock.now);
-      if (session === 'narrow') {
+      if (isComparable) {
         const inferMs = tookMs - batch.length * profile.perItemMs;
         this.#traffic.ran(profile.curve, batch.length, inferMs, profile.perItemMs);
       }

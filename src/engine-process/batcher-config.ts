@@ -21,10 +21,15 @@ export function rulesFor(config: BatcherConfig): BatchRules {
   const { sessions, maxBatch, wideThreads } = plan;
   return {
     mode,
-    sessions,
+    sessions: areOne(config) ? 1 : sessions,
     maxBatch,
     windowMs,
     curve: steppedCurve(curve, buckets),
     ...(wideThreads > 0 && wideCurve.length > 0 && { wideCurve }),
   };
+}
+
+/** Whether the policy sees all sessions as one, as those that share a device: see `openings.ts`. */
+export function areOne({ isPipelined, batching }: BatcherConfig): boolean {
+  return isPipelined && batching === 'adaptive';
 }

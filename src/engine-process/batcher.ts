@@ -1,11 +1,12 @@
 import type { ItemMeta, SessionKind } from '../engine/messages.js';
 import { visibleSize } from '../image/info.js';
-import { type BatcherConfig, rulesFor } from './batcher-config.js';
+import { areOne, type BatcherConfig, rulesFor } from './batcher-config.js';
 import { DecodeBudget } from './decode-budget.js';
 import { InWork } from './in-work.js';
 import type { Item } from './item.js';
 import type { Lane, LaneAnswer, RanAnswer } from './lane-messages.js';
 import { LiveView } from './live-view.js';
+import { openingsOf } from './openings.js';
 import { droppedOutcome, outcomesOf, ranBatch } from './outcomes.js';
 import { type BatchDecision, type BatchRules, decideBatch } from './policy.js';
 import type { Report } from './report.js';
@@ -122,13 +123,14 @@ export class Batcher {
     const source = this.#nextSource();
     if (source.size === 0) return false;
     const now = this.#host.now();
-    const idle = this.#sessions.filter(({ isIdle }) => isIdle);
-    const stageable = this.#sessions.filter(({ canStage }) => canStage);
+    const { idle, joinable, stageable } = openingsOf(this.#sessions, areOne(this.#config));
     const perItemMs = source === this.#queued ? this.#traffic.perItemMs : 0;
     const view = new LiveView(source, this.#traffic, {
       now,
       windowMs: this.#rules.windowMs,
       idleSessions: idle.length,
+      joinable: joinable.length,
+      isDecodingLate: this.#queued.size > this.#decoders.length,
       stageable: stageable.length,
       perItemMs,
     });
@@ -141,7 +143,7 @@ export class Batcher {
       });
     }
     if (decision.kind !== 'run') return false;
-    const candidates = idle.length > 0 ? idle : stageable;
+    const candidates = idle.length > 0 ? idle : [...joinable, ...stageable];
     const lane = candidates.find(({ hasWide }) => decision.session === 'narrow' || hasWide);
     if (lane === undefined) return false;
     const batch = this.#take(source, decision);
@@ -175,6 +177,7 @@ export class Batcher {
     }));
     for (const item of batch) item.state = 'running';
     const started = this.#host.now();
+    const isComparable = this.#isComparable(lane, session);
     this.#inWork.begin(lane, batch);
     this.#isWideRunning = session === 'wide';
     lane.assign({ kind: 'run', session, items }, (answer) => {
@@ -189,11 +192,17 @@ export class Batcher {
         this.#inWork.end(lane, batch);
         this.#isWideRunning = false;
         for (const { bytes } of encoded) this.#host.releaseBytes(bytes);
-        this.#finishBatch(batch, session, started, answer);
+        this.#finishBatch(batch, session, started, answer, isComparable);
       } else {
         throw new Error(`a lane answered a batch with ${answer.kind}`);
       }
     });
+  }
+
+  /** Whether the curve is about such a batch. It was measured with all sessions at work. */
+  #isComparable(lane: Lane, session: SessionKind): boolean {
+    if (session === 'wide' || !areOne(this.#config)) return session === 'narrow';
+    return this.#sessions.every((one) => one === lane || !one.isIdle);
   }
 
   #finishBatch(
@@ -201,12 +210,13 @@ export class Batcher {
     session: SessionKind,
     started: number,
     answer: RanAnswer,
+    isComparable: boolean,
   ): void {
     const now = this.#host.now();
     // While a batch was staged, or its outputs are read, its session did something else.
     const laneMs = answer.busyMs ?? now - started;
     this.#traffic.answered(now);
-    if (answer.batchSize > 0) this.#learn(session, laneMs, answer);
+    if (answer.batchSize > 0) this.#learn(laneMs, answer, isComparable);
     for (const item of batch) this.#forget(item);
     // The lane gets its next task before the results are written out.
     this.#assignWork();
@@ -216,12 +226,11 @@ export class Batcher {
     });
   }
 
-  #learn(session: SessionKind, laneMs: number, answer: RanAnswer): void {
+  #learn(laneMs: number, answer: RanAnswer, isComparable: boolean): void {
     if (answer.ceiling !== undefined) {
       const maxBatch = Math.min(this.#rules.maxBatch, answer.ceiling);
       this.#rules = { ...this.#rules, maxBatch };
-    } else if (session === 'narrow') {
-      // Only narrow ones compare with the curve that the drift is about.
+    } else if (isComparable) {
       const decodeMs = answer.results.reduce((sum, result) => sum + result.decodeMs, 0);
       const perItemMs = decodeMs / answer.batchSize;
       this.#traffic.ran(this.#rules.curve, answer.batchSize, laneMs - decodeMs, perItemMs);

@@ -3,7 +3,8 @@ import type { BatchView } from './policy.js';
 import type { Traffic } from './traffic.js';
 import type { Waitlist } from './waitlist.js';
 
-interface Simple extends Pick<LiveView, 'idleSessions' | 'stageable' | 'perItemMs'> {
+type Given = 'idleSessions' | 'joinable' | 'stageable' | 'isDecodingLate' | 'perItemMs';
+interface Simple extends Pick<LiveView, Given> {
   readonly now: number;
   readonly windowMs: number;
 }
@@ -18,7 +19,9 @@ export class LiveView implements BatchView {
   readonly #now: number;
   readonly #windowMs: number;
   readonly idleSessions: number;
+  readonly joinable: number;
   readonly stageable: number;
+  readonly isDecodingLate: boolean;
   readonly perItemMs: number;
   #times: ReturnType<Waitlist['times']> | undefined;
   #forecast: readonly Prospect[] | undefined;
@@ -26,14 +29,16 @@ export class LiveView implements BatchView {
   constructor(
     source: Waitlist,
     traffic: Traffic,
-    { now, windowMs, idleSessions, stageable, perItemMs }: Simple,
+    { now, windowMs, idleSessions, joinable, stageable, isDecodingLate, perItemMs }: Simple,
   ) {
     this.#source = source;
     this.#traffic = traffic;
     this.#now = now;
     this.#windowMs = windowMs;
     this.idleSessions = idleSessions;
+    this.joinable = joinable;
     this.stageable = stageable;
+    this.isDecodingLate = isDecodingLate;
     this.perItemMs = perItemMs;
   }
 

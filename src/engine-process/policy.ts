@@ -13,6 +13,10 @@ export interface BatchView {
   /** How long until the earliest deadline of the interactive items. */
   readonly slackMs: number;
   readonly idleSessions: number;
+  /** Idle sessions on a device that another session is using. */
+  readonly joinable?: number;
+  /** Whether more items wait to be decoded than are being decoded. */
+  readonly isDecodingLate?: boolean;
   /** Sessions that run a batch and can take one more, to begin the moment that one ends. */
   readonly stageable?: number;
   /** Interactive items that arrive per millisecond, lately. */
@@ -62,6 +66,8 @@ const NEARLY_FREE = 0.05;
  * Otherwise the mean would win at the expense of those who are late already.
  */
 const AGE_WEIGHT = 2;
+/** A batch that is this full may join another one on the same device. */
+const JOINING = 1 / 2;
 /** Timers are no finer than this. */
 const TIMER_MS = 1;
 /** More interactive traffic than this (one item in two seconds) keeps a session free for it. */
@@ -78,6 +84,8 @@ const QUIET_PER_MS = 0.0005;
  *
  * While all sessions are busy, those that can are given one full batch ahead: it could not become
  * any better, and whoever would have to be asked for it when the session is free keeps it waiting.
+ * On a device that another session is using, a batch has to be half full to begin beside it: it gets
+ * a part of the device and costs CPU of its own. It has to be full where CPU is what is missing.
  *
  * Background items run when nothing else waits, and in slots of a batch that cost next to nothing.
  */
@@ -101,9 +109,12 @@ export function decideBatch(view: BatchView, rules: BatchRules): BatchDecision {
 
 /** Anything smaller is left to grow until a session is free. */
 function decideStaging(view: BatchView, rules: BatchRules): BatchDecision {
-  if ((view.stageable ?? 0) === 0) return { kind: 'nothing' };
+  const { joinable = 0, stageable = 0, isDecodingLate = false } = view;
+  if (joinable + stageable === 0) return { kind: 'nothing' };
   const full = rules.mode === 'off' ? 1 : rules.maxBatch;
-  if (view.waiting >= full && crowdLimit(view, rules) >= full) return run(full);
+  const least = joinable > 0 && !isDecodingLate ? Math.ceil(full * JOINING) : full;
+  const size = Math.min(view.waiting, full);
+  if (size >= least && crowdLimit(view, rules) >= size) return run(size);
   // Somebody who comes would have to wait for two batches.
   const isQuiet = view.waiting === 0 && view.arrivalsPerMs <= QUIET_PER_MS;
   return isQuiet && view.background >= full ? run(0, full) : { kind: 'nothing' };

@@ -130,7 +130,7 @@ function drive(seed: number, seen: Seen): void {
     maxWaitMs: 100 / capacity(profile),
     decide(view, rules) {
       last = decideBatch(view, rules);
-      check(view.idleSessions > 0 || last.kind === 'nothing', 'decided without a session');
+      check(device.idleSessions > 0 || last.kind === 'nothing', 'decided without a session');
       if (last.kind !== 'wait') return last;
       seen.steps++;
       check(last.forMs > 0, 'a wait of no length');
@@ -169,7 +169,10 @@ function drive(seed: number, seen: Seen): void {
     }
     engine.arrive(item);
     const isIdle = device.idleSessions > 0 && line.size > 0;
-    check(!isIdle || last.kind === 'wait', 'an item waits beside an idle session');
+    // With less than half a batch it is not worth while to slow another one down.
+    const isUsed = profile.aloneSpeed !== 1 && device.idleSessions < profile.sessions;
+    const isTooFew = mode === 'adaptive' && isUsed && line.size < profile.maxBatch / 2;
+    check(!isIdle || last.kind === 'wait' || isTooFew, 'an item waits beside an idle session');
   };
   const share = pick(random, [0.2, 0.5, 0.8, 0.95, 1.3]);
   const burst = pick(random, [1, 1, 4, 16]);

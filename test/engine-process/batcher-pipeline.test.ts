@@ -64,6 +64,48 @@ describe('Batcher on pipelined lanes', () => {
     expect(sizes(fakes)).toEqual([1, 3, 3, 2]);
   });
 
+  it('has a second session join the first with half a batch, or a full one if decoding is late', () => {
+    const held = ({ sessions }: Fakes): unknown[] =>
+      sessions.map(({ tasks }) => tasks.map((task) => ('count' in task ? task.count : 0)));
+    const fakes = setUpPipeline({ sessions: 2, maxBatch: 4 });
+    add(fakes, 1, 1);
+    help(fakes);
+    add(fakes, 2, 2);
+    help(fakes);
+    expect(held(fakes)).toEqual([[1], []]);
+    add(fakes, 3, 3);
+    help(fakes);
+    expect(held(fakes)).toEqual([[1], [2]]);
+    for (const session of fakes.sessions) session.finish();
+    add(fakes, 4, 4);
+    help(fakes);
+    // The device is free, so what is there runs.
+    expect(held(fakes)).toEqual([[1], []]);
+
+    const late = setUpPipeline({ sessions: 2, maxBatch: 4 });
+    add(late, 1, 1);
+    help(late);
+    add(late, 2, 9);
+    help(late);
+    expect(held(late)).toEqual([[1, 4], [4]]);
+  });
+
+  it('learns from batches of two sessions only while both are at work', () => {
+    const curve = [1, 2].map((batch) => ({ batch, ms: 10 }));
+    const fakes = setUpPipeline({ sessions: 2, maxBatch: 2, curve });
+    add(fakes, 1, 1);
+    help(fakes);
+    fakes.sessions[0]?.finish();
+    help(fakes);
+    expect(fakes.batcher.drift).toBe(1);
+    add(fakes, 2, 6);
+    help(fakes);
+    fakes.sessions[1]?.finish();
+    help(fakes);
+    // It took 5 ms instead of 10.
+    expect(fakes.batcher.drift).toBeCloseTo(0.95);
+  });
+
   it('gives slots back when they are packed, so that decoding goes on', () => {
     const fakes = setUpPipeline({ maxBatch: 2, maxItems: 2 });
     add(fakes, 1, 6);

@@ -31,6 +31,19 @@ describe('while all sessions are busy', () => {
   const see = (part: Partial<BatchView>, by: Partial<BatchRules> = {}) =>
     decideBatch({ ...busy, ...part }, { ...gpu, ...by });
 
+  it('joins others on a device with half a batch, or a full one where decoding is late', () => {
+    const join = (waiting: number, isDecodingLate = false) =>
+      see({ waiting, isDecodingLate, joinable: 1, stageable: 0 });
+    expect(join(16)).toEqual({ ...full, size: 16 });
+    expect(join(40)).toEqual(full);
+    expect(join(15)).toEqual(nothing);
+    expect(join(31, true)).toEqual(nothing);
+    expect(join(32, true)).toEqual(full);
+    expect(see({ waiting: 16, joinable: 1, stageable: 1, modest: 3, company: 90 })).toEqual(
+      nothing,
+    );
+  });
+
   it('stages a full batch, and lets a smaller one grow', () => {
     expect(see({ waiting: 32 })).toEqual(full);
     expect(see({ waiting: 90 })).toEqual(full);
