@@ -152,7 +152,7 @@ export const ConfigSchema = Type.Object(
     http_workers: auto(
       1,
       64,
-      'Processes that receive requests, on one port and with one queue. `auto`: one, or with a GPU one for every four cores.',
+      'Processes that receive requests, on one port and with one queue. `auto`: one, or with a GPU one for every five cores.',
     ),
     gpu_memory_high: Type.Number({
       minimum: 0.1,

@@ -15,8 +15,13 @@ const UNMEASURED_BATCH = 8;
 const TIE = 0.02;
 /** CPU that a request costs besides decoding: received, handed over, run and answered. */
 const AROUND_MS = 0.8;
-/** A GPU may be this much faster than the cores can feed it, so that it is not the brake. */
-const HEADROOM = 1.05;
+/**
+ * A GPU should be this much faster than the cores can feed it: next to cores that are all busy,
+ * batches take longer than when they were measured, and it would be the brake.
+ */
+const HEADROOM = 1.4;
+/** So many more threads decode than there are cores, for those that wait for their next picture. */
+const SPARE_LANES = 1 / 8;
 /** Hand-set values that lose more than this are pointed out. */
 const COSTLY = 0.1;
 
@@ -40,8 +45,8 @@ export function gpuSplits(device: DeviceName, settings: SplitSettings): Split[] 
 type SplitSettings = Pick<ModelSettings, 'sessions' | 'threads'>;
 
 /**
- * The plan for a GPU. Sessions only run; all cores but one decode, and with more GPUs than one
- * they share the cores.
+ * The plan for a GPU. Sessions only run; all cores decode, and with more GPUs than one they share
+ * the cores.
  */
 export function planForGpu(
   settings: ModelSettings,
@@ -49,10 +54,12 @@ export function planForGpu(
   { device, engines }: { readonly device: DeviceName; readonly engines: number },
   profile?: Profile,
 ): ServingPlan {
-  const decodeLanes = Math.max(1, Math.floor(machine.cores / engines) - 1);
+  const cores = machine.cores / engines;
+  const decodeLanes = Math.floor(cores) + Math.ceil(cores * SPARE_LANES);
   const [split] = gpuSplits(device, settings) as [Split];
-  const decodeRate = decodeLanes * imagesPerSecond({ batch: 1, ms: profile?.decodeMs ?? 0 });
-  const coresRate = Math.min(decodeRate, rateOfCores(machine.cores / engines, profile));
+  const decodeMs = profile?.decodeMs ?? 0;
+  const decodeRate = rateOfCores(cores, decodeMs);
+  const coresRate = rateOfCores(cores, decodeMs === 0 ? 0 : decodeMs + AROUND_MS);
   const all = profile === undefined ? [] : candidatesOf(profile, settings, device);
   const chosen = best(all, coresRate);
   const fallback = settings.max_batch === 'auto' ? UNMEASURED_BATCH : settings.max_batch;
@@ -90,11 +97,9 @@ export function planForGpu(
   };
 }
 
-function rateOfCores(
-  cores: number,
-  { decodeMs }: Pick<Profile, 'decodeMs'> = { decodeMs: 0 },
-): number {
-  return decodeMs === 0 ? Infinity : (1000 * cores) / (decodeMs + AROUND_MS);
+/** Images per second that cost this much CPU each; no limit where that is not known. */
+function rateOfCores(cores: number, imageMs: number): number {
+  return cores * imagesPerSecond({ batch: 1, ms: imageMs });
 }
 
 function candidatesOf(profile: Profile, settings: ModelSettings, device: DeviceName): Candidate[] {

@@ -31,11 +31,11 @@ describe('the number of processes that receive requests', () => {
     expect(frontCount(settings({ models }), 64, true)).toBe(1);
   });
 
-  it('is one for every four cores in front of a GPU, where there are enough', () => {
+  it('is one for every five cores in front of a GPU, where there are enough', () => {
     expect(frontCount(settings(), 4, true)).toBe(1);
     expect(frontCount(settings(), 8, true)).toBe(2);
-    expect(frontCount(settings(), 16, true)).toBe(4);
+    expect(frontCount(settings(), 16, true)).toBe(3);
     const models = [{ path: 'a' }, { path: 'b', device: 'cuda' as const }];
-    expect(frontCount(settings({ device: 'cpu', models }), 16, true)).toBe(4);
+    expect(frontCount(settings({ device: 'cpu', models }), 16, true)).toBe(3);
   });
 });

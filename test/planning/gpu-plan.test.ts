@@ -53,24 +53,25 @@ describe('planForGpu', () => {
 
   it('holds a running batch, the next one and what is being decoded', () => {
     const plan = planForGpu(settings, machine(16), cuda, profile({ 1: ONE, 2: TWO }));
-    expect(plan).toMatchObject({ decodeLanes: 15, maxConcurrent: 2 * 4 * 32 + 3 * 15 });
-    expect(planForGpu(settings, machine(1), cuda).decodeLanes).toBe(1);
+    expect(plan).toMatchObject({ decodeLanes: 18, maxConcurrent: 2 * 4 * 32 + 3 * 18 });
+    expect(planForGpu(settings, machine(1), cuda).decodeLanes).toBe(2);
     const two = planForGpu(settings, machine(16), { device: 'cuda', engines: 2 });
-    expect(two.decodeLanes).toBe(7);
+    expect(two.decodeLanes).toBe(9);
   });
 
   it('does not make batches longer than the cores can fill', () => {
-    // Three threads at 3 ms give 1,000 images a second, and a little more is enough.
-    const plan = planForGpu(settings, machine(4), cuda, profile({ 1: ONE, 2: TWO }, 3));
+    // Four cores at 3.2 ms and what comes with it give 1,000 images a second, and a GPU that is
+    // half as fast again is enough.
+    const plan = planForGpu(settings, machine(4), cuda, profile({ 1: ONE, 2: TWO }, 3.2));
     expect(plan.maxBatch).toBe(4);
-    expect(plan.imagesPerSecond).toBeCloseTo(1000);
+    expect(plan.imagesPerSecond).toBeCloseTo(1250);
     expect(plan.why).toContain('the cores can feed it 1000 images/s');
     expect(plan.warnings).toEqual([]);
   });
 
   it('has no more sessions than it needs for what the cores can feed', () => {
-    // 16 cores at 2.6 ms and what comes with it: 4,706 images a second.
-    const measured = profile({ 1: { ...ONE, 64: 4950 }, 2: TWO }, 2.6);
+    // 16 cores at 3.8 ms and what comes with it: 3,478 images a second.
+    const measured = profile({ 1: { ...ONE, 64: 4950 }, 2: TWO }, 3.8);
     const plan = planForGpu(settings, machine(16), cuda, measured);
     expect(plan).toMatchObject({ sessions: 1, maxBatch: 64 });
     expect(planForGpu(settings, machine(24), cuda, measured)).toMatchObject({ sessions: 2 });
@@ -90,7 +91,7 @@ describe('planForGpu', () => {
       sessions: 1,
       threads: 1,
       maxBatch: 8,
-      decodeLanes: 7,
+      decodeLanes: 9,
       curve: [],
     });
   });
@@ -126,15 +127,12 @@ describe('planForGpu', () => {
         (cores, decodeMs, one, two) => {
           const measured = profile({ 1: one, 2: two }, decodeMs);
           const plan = planForGpu(settings, machine(cores), cuda, measured);
-          const decode = Math.min(
-            (plan.decodeLanes * 1000) / decodeMs,
-            (cores * 1000) / (decodeMs + 0.8),
-          );
+          const decode = (cores * 1000) / (decodeMs + 0.8);
           const reached = measured.splits.flatMap(({ sessions, points: all }) =>
             all.map(({ batch, ms }) => Math.min((sessions * batch * 1000) / ms, decode)),
           );
           expect(plan.imagesPerSecond).toBeGreaterThanOrEqual(Math.max(...reached) * 0.979);
-          expect(plan.decodeLanes).toBe(Math.max(1, cores - 1));
+          expect(plan.decodeLanes).toBeGreaterThan(cores);
           expect(plan.why).not.toMatch(/NaN|Infinity/);
           expect(plan.warnings).toEqual([]);
         },
@@ -168,7 +166,7 @@ describe('servingPlan', () => {
 
   it('shares the cores between GPUs', () => {
     const devices = [0, 1].map((index) => ({ name: 'cuda', index }) as const);
-    expect(servingPlan(settings, machine(8), devices).decodeLanes).toBe(3);
+    expect(servingPlan(settings, machine(8), devices).decodeLanes).toBe(5);
   });
 });
 
