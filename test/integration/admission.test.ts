@@ -138,10 +138,9 @@ describe.each(PROCESSES)('admission with %o', (processes) => {
     await until(async () => (await queued('left')) === 2);
     abort.abort();
     await Promise.all(leaving);
-    await until(async () => (await wasted()) > 0);
-    // One was being computed, two were not yet.
-    expect(await wasted()).toBeGreaterThan(0.25);
-    expect(await saved()).toBeGreaterThan(0.5);
+    // One was being computed, two were not yet; each process learns of them in its own time.
+    await until(async () => (await wasted()) > 0.25);
+    await until(async () => (await saved()) > 0.5);
   });
 
   it('runs background requests when nobody else waits, and says what it does not know', async () => {
