@@ -38,6 +38,9 @@ const FULL_MS = 60_000;
 const FULL_RUNS = 4;
 /** How often every split is measured for a full profile, in turn. */
 const FULL_ROUNDS = 3;
+/** GPUs are as fast one minute as the next, and an engine on one takes long to start. */
+const GPU_FULL_ROUNDS = 1;
+const GPU_FULL_RUNS = 15;
 /** With the start of its engines, measuring takes this many times as long at most. */
 const STARTS_TAKE = 3;
 const IDLE_NICENESS = 19;
@@ -58,6 +61,8 @@ function patience(): Promise<never> {
 export class Calibration {
   readonly #options: CalibrationOptions;
   readonly #splits: readonly Split[];
+  /** Of a full profile. */
+  readonly #rounds: number;
   #samples: Sample[] = [];
   #provider = 'none';
   #roundsDone = 0;
@@ -67,6 +72,7 @@ export class Calibration {
     this.#options = options;
     const { engine, settings, machine } = options;
     const { sessions, threads } = settings;
+    this.#rounds = engine.isPipelined ? GPU_FULL_ROUNDS : FULL_ROUNDS;
     this.#splits = engine.isPipelined
       ? gpuSplits(engine.device.name, settings)
       : splitsFor(machine.cores, {
@@ -86,7 +92,7 @@ export class Calibration {
     const host = this.#options.hostFor(0);
     const { signal } = new AbortController();
     const started = host.now();
-    const rounds = isQuick ? 1 : FULL_ROUNDS;
+    const rounds = isQuick ? 1 : this.#rounds;
     const steps = rounds * this.#splits.length;
     const quickMs = engine.isPipelined ? GPU_QUICK_MS : QUICK_MS;
     const totalMs = isQuick ? quickMs : FULL_MS;
@@ -123,7 +129,7 @@ export class Calibration {
    * @returns the better profile once all of it is measured
    */
   async refine(before: Profile | undefined, signal: AbortSignal): Promise<Profile | undefined> {
-    while (this.#roundsDone < FULL_ROUNDS) {
+    while (this.#roundsDone < this.#rounds) {
       const split = this.#splits[this.#splitsDone] as Split;
       await this.#measure(split, Infinity, false, IDLE_NICENESS, signal);
       if (signal.aborted) return undefined;
@@ -175,8 +181,10 @@ export class Calibration {
   ): Promise<void> {
     const { hostFor, engine, settings, machine } = this.#options;
     const maxBatch = settings.max_batch === 'auto' ? undefined : settings.max_batch;
-    const quickRuns = engine.isPipelined ? GPU_QUICK_RUNS : QUICK_RUNS;
-    const runs = isQuick ? quickRuns : FULL_RUNS;
+    const [quickRuns, fullRuns] = engine.isPipelined
+      ? [GPU_QUICK_RUNS, GPU_FULL_RUNS]
+      : [QUICK_RUNS, FULL_RUNS];
+    const runs = isQuick ? quickRuns : fullRuns;
     const limits = { budgetMs, runs, maxBatch, machine };
     const first = this.#splits[0] as Split;
     try {

@@ -14,6 +14,16 @@ describe('Calibration on a GPU', () => {
     expect(sizes).toEqual([1, 8, 32, 64]);
   });
 
+  it('starts every engine once for a full profile, since that takes long there', async () => {
+    const { calibration, state } = setUp(() => 5, { profile: 'full' }, folder(), KEY, ON_CUDA);
+    expect(await calibration.obtain()).toMatchObject({ profile: { depth: 'full' } });
+    expect(state).toMatchObject({ spawned: ['1×1', '2×1'], alive: 0 });
+    const before = state.spawned.length;
+    const { signal } = new AbortController();
+    expect(await calibration.refine(undefined, signal)).toMatchObject({ depth: 'full' });
+    expect(state.spawned.slice(before)).toEqual(['1×1', '2×1']);
+  });
+
   it('does not count the time that the first run of a batch size takes', async () => {
     const seen = new Set<string>();
     const gpu = ({ plan }: EngineConfig, batch: number): number => {
