@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { RED, solidPng } from './pictures.js';
+import { GREEN, RED, solidPng } from './pictures.js';
 import type { TestServer } from './server.js';
 
 /** Whatever was sent before, the server goes on as if nothing had been. */
@@ -15,4 +15,12 @@ export async function expectUnharmed(server: TestServer): Promise<void> {
     expect(model).toMatchObject({ in_flight: 0, queue_depth: 0, engine: { restarts: 0 } });
   }
   await expect.poll(() => server.metric('shoal_request_bytes')).toBe(0);
+}
+
+/** A red picture among green ones, all at once: it alone may fail. */
+export async function expectOnlyRedToFail(server: TestServer, greens: number): Promise<void> {
+  const [red, green] = [await solidPng(RED), await solidPng(GREEN)];
+  const images = [red, ...Array.from({ length: greens }, () => green)];
+  const answers = await Promise.all(images.map((image) => server.post('/predict', image)));
+  expect(answers.map(({ status }) => status)).toEqual([422, ...images.slice(1).map(() => 200)]);
 }

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { BLUE, GREEN, RED, solidPng } from '../helpers/pictures.js';
 import { isAlive, stubModels, TestServer, until } from '../helpers/server.js';
 import { Traffic } from '../helpers/traffic.js';
+import { expectOnlyRedToFail } from '../helpers/unharmed.js';
 
 /** What ends an engine in other ways than crash.test.ts, which is also run through fronts. */
 describe('an engine that fails', () => {
@@ -28,10 +29,7 @@ describe('an engine that fails', () => {
       '--sessions',
       '1',
     ]);
-    const [good, bad] = [await solidPng(GREEN), await solidPng(RED)];
-    const images = [bad, ...Array.from({ length: 6 }, () => good)];
-    const answers = await Promise.all(images.map((image) => server.post('/predict', image)));
-    expect(answers.map(({ status }) => status)).toEqual([422, ...images.slice(1).map(() => 200)]);
+    await expectOnlyRedToFail(server, 6);
     expect(JSON.stringify(server.lines)).toContain('the device failed, a new engine is needed');
   });
 
