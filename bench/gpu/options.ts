@@ -8,9 +8,9 @@ export const PARTS = [
   'served',
   'batch1',
   'sweep',
-  'steps',
   'crash',
   'soak',
+  'steps',
 ] as const;
 export type PartName = (typeof PARTS)[number];
 
@@ -64,9 +64,9 @@ const LIMITS: Record<PartName, number> = {
   raw: 400,
   decode: 120,
   served: 600,
-  batch1: 180,
-  sweep: 500,
-  steps: 500,
+  batch1: 400,
+  sweep: 900,
+  steps: 1200,
   crash: 180,
   soak: 120,
 };

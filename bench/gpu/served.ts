@@ -50,7 +50,7 @@ interface Grid {
   readonly batches: readonly number[];
 }
 const GRIDS: Readonly<Record<string, Grid>> = {
-  cuda: { sessions: [1, 2, 3], batches: [8, 16, 32, 64] },
+  cuda: { sessions: [1, 2], batches: [8, 32, 64] },
   cpu: { sessions: [1, 2, 4], batches: [1, 4, 8] },
   other: { sessions: [1], batches: [4, 8, 16, 32] },
   quick: { sessions: [1, 2], batches: [4] },
