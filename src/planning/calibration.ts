@@ -38,7 +38,7 @@ const FULL_MS = 60_000;
 const FULL_RUNS = 4;
 /** How often every split is measured for a full profile, in turn. */
 const FULL_ROUNDS = 3;
-/** GPUs are as fast one minute as the next, and an engine on one takes long to start. */
+/** An engine on a GPU takes long to start, so each is started once and measured for longer. */
 const GPU_FULL_ROUNDS = 1;
 const GPU_FULL_RUNS = 15;
 /** With the start of its engines, measuring takes this many times as long at most. */
