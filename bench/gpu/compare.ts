@@ -7,7 +7,7 @@ import { Bout, ensureProfile, fullLoad, rowLine } from './serve.js';
 type Compared = Extract<PartName, 'batch1' | 'sweep' | 'steps'>;
 
 /** Middle ones are reported, so that a moment in which the machine is slow does not count. */
-const ROUNDS = 3;
+const ROUNDS = 5;
 
 /**
  * Servers with different flags under the same full load. All of them are there the whole time and
@@ -30,7 +30,7 @@ export async function compare(
     for (let round = 0; round < (options.quick ? 1 : ROUNDS); round++) {
       const [alone] = await decodeRows(context, [CORES]);
       tell(`  round ${String(round + 1)}: decoding alone ${(alone?.perSecond ?? 0).toFixed(0)}/s`);
-      for (const bout of bouts) {
+      for (const bout of inTurn(bouts, round)) {
         const row = await bout.measure({ form: 'raw', concurrency, seconds }, alone);
         results[part].push(row);
         tell(`  ${device} ${row.setting || 'as it comes'}: ${rowLine(row)}`);
@@ -41,6 +41,12 @@ export async function compare(
   });
 }
 
+/** Whoever comes first after the pause is slower, and it should not always be the same one. */
+export function inTurn<T>(all: readonly T[], round: number): T[] {
+  const first = all.length === 0 ? 0 : round % all.length;
+  return [...all.slice(first), ...all.slice(0, first)];
+}
+
 /** Those that do not serve are left out. */
 async function startAll(
   context: Context,
@@ -49,15 +55,17 @@ async function startAll(
   settings: readonly string[],
 ): Promise<Bout[]> {
   const most = fullLoad(context.options);
-  const bouts: Bout[] = [];
-  // One after the other: they would warm up in each other's way.
-  for (const setting of settings) {
+  const starting = settings.map(async (setting) => {
     try {
-      bouts.push(await Bout.start(context, device, setting, ['raw'], most));
+      return [await Bout.start(context, device, setting, ['raw'], most)];
     } catch (error) {
       const what = `${device} ${setting || 'as it comes'}`;
       context.results.failures.push({ part, what, why: (error as Error).message });
+      return [];
     }
-  }
+  });
+  const bouts = (await Promise.all(starting)).flat();
+  // One after the other: they would be in each other's way.
+  for (const bout of bouts) await bout.warmUp(most);
   return bouts;
 }

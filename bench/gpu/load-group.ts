@@ -23,6 +23,16 @@ export function shares(total: number, parts: number): number[] {
   );
 }
 
+/** The first part of a run: clients have sent their first requests, and nothing comes back yet. */
+const RAMP_SHARE = 0.1;
+
+/** Answers per second once they come: what is measured is a server at work. */
+export function steadyRate({ okAtMs, result: { seconds } }: LoadRun): number {
+  const [from, to] = [seconds * 1000 * RAMP_SHARE, seconds * 1000];
+  const count = okAtMs.filter((at) => at > from && at <= to).length;
+  return (count * 1000) / (to - from);
+}
+
 export interface GroupResult {
   readonly perSecond: number;
   readonly ok: number;
@@ -53,7 +63,7 @@ export function mergeRuns(runs: readonly LoadRun[]): GroupResult {
   }
   const [ok, refused] = [sum(({ result }) => result.ok), sum(({ result }) => result.refused)];
   return {
-    perSecond: sum(({ result }) => result.goodput),
+    perSecond: sum(steadyRate),
     ok,
     refused,
     failed: sum(({ result }) => result.sent) - ok - refused,

@@ -14,8 +14,8 @@ const ERROR_CHARACTERS = 600;
 const WARM_UP_SECONDS = 10;
 const QUICK_WARM_UP_SECONDS = 0.5;
 
-/** More than any device has in work, so that batches can be as large as they want to be. */
-const FULL_LOAD = 384;
+/** More than any plan has in work: with less, cores idle while clients are about to ask again. */
+const FULL_LOAD = 640;
 const QUICK_FULL_LOAD = 16;
 
 export function fullLoad({ quick }: GpuOptions): number {
@@ -95,7 +95,10 @@ export class Bout {
     this.#groups = groups;
   }
 
-  /** @param setting flags for the server, and what the rows are called; empty for none */
+  /**
+   * Not warmed up yet, so that several can start side by side.
+   * @param setting flags for the server, and what the rows are called; empty for none
+   */
   static async start(
     context: Context,
     device: DeviceName,
@@ -107,12 +110,13 @@ export class Bout {
     const groups: Partial<Record<Load['form'], LoadGroup>> = {};
     for (const form of forms) {
       groups[form] = await LoadGroup.start(context, server.port, form, most);
-      await groups[form].closed(
-        most,
-        context.options.quick ? QUICK_WARM_UP_SECONDS : WARM_UP_SECONDS,
-      );
     }
     return new Bout(context, device, setting, server, groups);
+  }
+
+  async warmUp(concurrency: number): Promise<void> {
+    const seconds = this.#context.options.quick ? QUICK_WARM_UP_SECONDS : WARM_UP_SECONDS;
+    for (const group of Object.values(this.#groups)) await group.closed(concurrency, seconds);
   }
 
   /** @param alone what decoding reached beside it; without it, the best that is known */

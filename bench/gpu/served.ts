@@ -9,7 +9,9 @@ export async function measureServed(context: Context): Promise<void> {
   const { options, results, save, tell } = context;
   await forEach(context, 'served', options.devices, String, async (device) => {
     await ensureProfile(context, device);
-    const bout = await Bout.start(context, device, '', FORMS, Math.max(...options.concurrency));
+    const most = Math.max(...options.concurrency);
+    const bout = await Bout.start(context, device, '', FORMS, most);
+    await bout.warmUp(most);
     results.models[device] = await bout.server.fetchJson('/models');
     for (const form of FORMS) {
       for (const concurrency of options.concurrency) {

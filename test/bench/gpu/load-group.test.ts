@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mergeRuns, processesFor, shares } from '../../../bench/gpu/load-group.js';
+import { mergeRuns, processesFor, shares, steadyRate } from '../../../bench/gpu/load-group.js';
 import type { Outcome } from '../../../src/load/attempt.js';
 import { Recorder } from '../../../src/load/recorder.js';
 import { parseHead } from '../../../src/load/response-head.js';
@@ -44,9 +44,16 @@ describe('several load generators', () => {
   });
 
   it('are one in the result', () => {
-    const merged = mergeRuns([run([10, 20], [429, 500]), run([30, 40], [503, 500])]);
-    expect(merged).toMatchObject({ perSecond: 4, ok: 4, refused: 2, failed: 2, p50Ms: 20 });
-    expect(merged.p99Ms).toBe(40);
+    const merged = mergeRuns([run([110, 120], [429, 500]), run([130, 140], [503, 500])]);
+    expect(merged).toMatchObject({ ok: 4, refused: 2, failed: 2, p50Ms: 120 });
+    expect(merged.perSecond).toBeCloseTo(4 / 0.9);
+    expect(merged.p99Ms).toBe(140);
     expect(merged.errors).toEqual({ '500': 2 });
+  });
+
+  it('count answers neither before they come steadily nor after the end', () => {
+    const answers = Array.from({ length: 120 }, (_, index) => 10 * (index + 1));
+    expect(steadyRate(run(answers, []))).toBeCloseTo(100);
+    expect(steadyRate(run([50, 1050], []))).toBe(0);
   });
 });
