@@ -10,8 +10,8 @@ import type { DecodeRow, ServedRow } from './results.js';
 
 const START_TIMEOUT_MS = 180_000;
 const ERROR_CHARACTERS = 600;
-/** Long enough for V8 to optimise the request path. */
-const WARM_UP_SECONDS = 10;
+/** V8 optimises the request path for so long where all cores are busy with something else. */
+const WARM_UP_SECONDS = 20;
 const QUICK_WARM_UP_SECONDS = 0.5;
 
 /** More than any plan has in work: with less, cores idle while clients are about to ask again. */
