@@ -208,7 +208,7 @@ export const ConfigSchema = Type.Object(
       100,
       3_600_000,
       10_000,
-      'An engine that makes no progress for this long is killed and replaced.',
+      'An engine that makes no progress for this long is killed and replaced, and so is an HTTP process that does not answer.',
     ),
     headers_timeout_ms: integer(
       100,

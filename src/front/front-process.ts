@@ -6,6 +6,7 @@ import type { MetricValues } from '../telemetry/metrics.js';
 import { Channel } from './channel.js';
 import { type DeskHost, FrontDesk } from './front-desk.js';
 import type { ToFront, ToServer, Welcome } from './protocol.js';
+import { Pulse } from './pulse.js';
 import type { Receiver } from './reception.js';
 
 export interface FrontEvents {
@@ -37,6 +38,8 @@ export class FrontProcess implements Receiver {
   #onDrained: ((cutOff: number) => void) | undefined;
   #toldBytes = 0;
   readonly #untoldBytes: number;
+  readonly #pulse: Pulse;
+  #isSilent = false;
   #hasEnded = false;
   readonly startedAt = performance.now();
   /** What it holds of the budget. */
@@ -71,7 +74,17 @@ export class FrontProcess implements Receiver {
       if (this.#child.pid === undefined) this.#end(error.message);
     });
     this.#child.once('exit', (code, signal) => {
-      this.#end(`it ended with ${signal ?? `code ${String(code)}`}`);
+      const how = `it ended with ${signal ?? `code ${String(code)}`}`;
+      this.#end(this.#isSilent ? 'it did not answer in time and was killed' : how);
+    });
+    this.#pulse = new Pulse(welcome.config.hang_timeout_ms, {
+      ask: () => {
+        this.send(['ping']);
+      },
+      onSilence: () => {
+        this.#isSilent = true;
+        this.#child.kill('SIGKILL');
+      },
     });
     this.send(['welcome', welcome]);
   }
@@ -132,6 +145,7 @@ export class FrontProcess implements Receiver {
   #end(reason: string): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
+    this.#pulse.stop();
     this.#desk.close();
     this.#handing?.socket.destroy();
     for (const done of [...this.#collecting.values()]) done(undefined);
@@ -150,9 +164,13 @@ export class FrontProcess implements Receiver {
   #handle(message: ToServer): void {
     // What it said with its last breath nobody would ever take back.
     if (this.#hasEnded) return;
+    this.#pulse.heard();
     switch (message[0]) {
       case 'ready':
+        this.#pulse.start();
         this.#events.onReady();
+        break;
+      case 'pong':
         break;
       case 'took':
         this.#handedOver();

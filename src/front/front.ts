@@ -158,6 +158,9 @@ export class Front {
       case 'bytes':
         budget.othersBytes = message[1];
         break;
+      case 'ping':
+        this.#channel.send(['pong']);
+        break;
       case 'collect':
         void this.#collect(parts, message[1]);
         break;

@@ -59,6 +59,8 @@ export type ToServer =
   | readonly ['broken', engine: number]
   /** What this front holds of the budget. */
   | readonly ['bytes', bytes: number]
+  /** It is there. */
+  | readonly ['pong']
   | readonly ['metrics', question: number, values: MetricValues]
   | readonly ['drained', cutOff: number];
 
@@ -107,5 +109,6 @@ export type ToFront =
   | readonly ['gone', engine: number]
   /** What all others hold of the budget. */
   | readonly ['bytes', bytes: number]
+  | readonly ['ping']
   | readonly ['collect', question: number]
   | readonly ['drain', acceptMs: number, graceMs: number];

@@ -104,6 +104,24 @@ describe('several processes that receive requests', () => {
     expect(await server.metric('shoal_engine_restarts_total{model="one"}')).toBe(0);
   });
 
+  it('are replaced when they stop without ending', async () => {
+    const flags = [...FRONTS, '--hang-timeout-ms=1500'];
+    server = await TestServer.start([stubModels({ one: { sleep_ms: 30 } }), ...flags]);
+    const [victim = 0, other = 0] = server.frontPids();
+    process.kill(victim, 'SIGSTOP');
+    // More than it could be handed: one waits for it, the others go to its neighbour.
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => send()));
+    const failed = outcomes.filter((outcome) => outcome !== '200');
+    expect(failed.every((outcome) => /^(ECONNRESET|EPIPE|socket hang up)$/.test(outcome))).toBe(true);
+    expect(failed.length).toBeLessThanOrEqual(1);
+    await until(() => server.frontPids().length === 2 && !server.frontPids().includes(victim));
+    const [line] = server.lines.filter(({ msg }) => msg.startsWith('front ended'));
+    expect(line).toMatchObject({ reason: 'it did not answer in time and was killed' });
+    expect(isAlive(other)).toBe(true);
+    expect(await Promise.all([send(), send(), send(), send()])).toEqual(Array(4).fill('200'));
+    await expect.poll(gauges).toEqual([0, 0, 0]);
+  });
+
   it('come back on the same port when all of them were killed', async () => {
     server = await TestServer.start([stubModels({ one: {} }), ...FRONTS]);
     for (const pid of server.frontPids()) process.kill(pid, 'SIGKILL');
