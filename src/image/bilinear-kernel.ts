@@ -109,8 +109,9 @@ function packColumns(table: AxisTable): Uint8Array {
     const { length } = table.near;
     const numbers = new Int32Array((upTo(STEP_COLUMNS, length) * COLUMN_BYTES) / 4);
     for (let index = 0; index < length; index++) {
-      const [near, far] = [table.near[index] as number, table.far[index] as number];
-      numbers.set([near * SUM_BYTES, far * SUM_BYTES, table.weight[index] as number], index * 4);
+      numbers[index * 4] = (table.near[index] as number) * SUM_BYTES;
+      numbers[index * 4 + 1] = (table.far[index] as number) * SUM_BYTES;
+      numbers[index * 4 + 2] = table.weight[index] as number;
     }
     return numbers;
   });
@@ -121,8 +122,9 @@ function packRows(table: AxisTable): Uint8Array {
     const numbers = new Int32Array((table.near.length * ROW_BYTES) / 4);
     for (let index = 0; index < table.near.length; index++) {
       const far = table.weight[index] as number;
-      const [top, bottom] = [table.near[index] as number, table.far[index] as number];
-      numbers.set([top, bottom, (ONE - far) | (far << 16)], index * 4);
+      numbers[index * 4] = table.near[index] as number;
+      numbers[index * 4 + 1] = table.far[index] as number;
+      numbers[index * 4 + 2] = (ONE - far) | (far << 16);
     }
     return numbers;
   });
