@@ -1,9 +1,12 @@
 import { Agent, type IncomingMessage, request as send, type ServerResponse } from 'node:http';
 import { toProblem } from '../errors.js';
+import { discardBody } from '../http/discard-body.js';
 import type { Lifecycle } from '../http/lifecycle.js';
 import { onceClosed } from '../http/on-close.js';
 import { PROBLEM_TYPE } from '../http/problems.js';
 
+/** Kept for the next requests. A burst would otherwise leave hundreds behind. */
+const MAX_IDLE_SOCKETS = 16;
 /** They are about one connection, and there are two. */
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'proxy-connection']);
 
@@ -11,7 +14,7 @@ const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'proxy-connection']);
 export class Proxy {
   readonly #path: string;
   readonly #lifecycle: Lifecycle;
-  readonly #agent = new Agent({ keepAlive: true });
+  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: MAX_IDLE_SOCKETS });
 
   constructor(path: string, lifecycle: Lifecycle) {
     this.#path = path;
@@ -25,7 +28,7 @@ export class Proxy {
       agent: this.#agent,
       method: request.method ?? 'GET',
       path: request.url ?? '/',
-      headers: endToEnd(request.rawHeaders),
+      headers: withHost(endToEnd(request.rawHeaders), request),
       setHost: false,
     });
     onceClosed(response, request.socket, () => {
@@ -37,11 +40,19 @@ export class Proxy {
     });
     upstream.on('response', (answer) => {
       const headers = endToEnd(answer.rawHeaders, 'transfer-encoding');
-      if (this.#lifecycle.isDraining) headers.push('Connection', 'close');
+      const isLast = this.#lifecycle.isDraining || answer.headers.connection === 'close';
+      if (isLast) headers.push('Connection', 'close');
       response.writeHead(answer.statusCode ?? 500, headers);
       // Events are few and far between; whoever waits must see that they will come.
       response.flushHeaders();
       answer.on('error', () => response.destroy());
+      answer.on('end', () => {
+        if (request.complete) return;
+        // Answered before all of it was sent: nobody reads the rest any more.
+        request.unpipe(upstream);
+        upstream.destroy();
+        discardBody(request);
+      });
       answer.pipe(response);
     });
     upstream.on('error', () => {
@@ -71,6 +82,11 @@ export class Proxy {
 
 function hasBody({ headers }: IncomingMessage): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+}
+
+/** HTTP/1.0 does without one, but the request is passed on as HTTP/1.1. */
+function withHost(headers: string[], { headers: { host } }: IncomingMessage): string[] {
+  return host === undefined ? [...headers, 'Host', 'localhost'] : headers;
 }
 
 /**

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Refusal, Visitor } from '../admission/gate.js';
 import { toProblem } from '../errors.js';
 import type { KeyRing } from './auth.js';
+import { discardBody } from './discard-body.js';
 import type { Lifecycle } from './lifecycle.js';
 import { requestIdOf } from './observe.js';
 import type { Predictor } from './predictor.js';
@@ -95,20 +96,6 @@ function refuse(
       tenant: visitor.tenant.name,
       code: refusal.code,
     });
-  });
-}
-
-/** Beyond this, a client that does not say how much it sends need not be listened to. */
-const MAX_DISCARDED_BYTES = 64 * 2 ** 20;
-
-/** What the client still sends is read and thrown away, so that it can read the answer. */
-function discardBody(request: IncomingMessage): void {
-  request.resume();
-  if (request.headers['content-length'] !== undefined) return;
-  let left = MAX_DISCARDED_BYTES;
-  request.on('data', (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) request.destroy();
   });
 }
 
