@@ -43,6 +43,7 @@ export class EngineLink {
   readonly #socket: Duplex;
   /** What the engine said was wrong, which is a better reason than its exit code. */
   #failure: string | undefined;
+  #killedFor: string | undefined;
   #hasEnded = false;
   readonly #intakes: Intakes | undefined;
   readonly #remote: RemoteItems;
@@ -73,7 +74,10 @@ export class EngineLink {
       if (this.#child.pid === undefined) this.#end(error.message);
     });
     this.#child.on('close', (code, signal) => {
-      this.#end(this.#failure ?? `it ended with ${signal ?? `code ${String(code)}`}`);
+      // It may have ended by itself before it could be killed.
+      const killedFor = signal === 'SIGKILL' ? this.#killedFor : undefined;
+      const how = `it ended with ${signal ?? `code ${String(code)}`}`;
+      this.#end(this.#failure ?? killedFor ?? how);
     });
     // Not there when the process could not be started, whatever the typings say.
     const socket = (this.#child.stdio as readonly unknown[] | undefined)?.[3];
@@ -127,7 +131,7 @@ export class EngineLink {
 
   /** The only way an engine is ended: native threads do not survive a polite exit. */
   kill(reason?: string): void {
-    this.#failure ??= reason;
+    this.#killedFor ??= reason;
     this.#child.kill('SIGKILL');
   }
 

@@ -46,7 +46,7 @@ export class Intakes {
 
   /** An engine that does not take items any more is as good as dead. */
   broken(key: number): void {
-    this.#engines.get(key)?.kill('it closed a connection for items');
+    this.#engines.get(key)?.kill('it ended or closed a connection for images');
   }
 
   #order(key: number): IntakeOrder {
