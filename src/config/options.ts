@@ -17,6 +17,8 @@ interface PlainSchema {
   readonly type?: string;
   readonly enum?: readonly string[];
   readonly anyOf?: readonly PlainSchema[];
+  /** What it looks like, where its type does not say that. */
+  readonly placeholder?: string;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly default?: unknown;
@@ -72,6 +74,7 @@ function kindOf(schema: PlainSchema): Option['kind'] {
 }
 
 function placeholderOf(schema: PlainSchema): string {
+  if (schema.placeholder !== undefined) return schema.placeholder;
   if (schema.enum !== undefined) return schema.enum.join('|');
   if (schema.anyOf !== undefined) return `auto|${rangeOf(schema.anyOf.at(-1) ?? {})}`;
   switch (schema.type) {

@@ -12,6 +12,7 @@ const modelSettings = {
   }),
   device_index: Type.String({
     pattern: '^(auto|\\d{1,2}(,\\d{1,2})*)$',
+    placeholder: 'auto|0|0,1,…',
     default: 'auto',
     description:
       'Which of several GPUs, as `0` or `0,1`. Each has an engine of its own, and they share one queue. `auto`: all.',
@@ -52,7 +53,11 @@ const modelSettings = {
     default: 10,
     description: 'The longest that a ready image is held back to let a batch grow.',
   }),
-  max_concurrent: auto(1, 4096, 'Images in an engine at once. `auto`: sessions × (max_batch + 1).'),
+  max_concurrent: auto(
+    1,
+    4096,
+    'Images in an engine at once. `auto`: sessions × (max_batch + 1), and on a GPU four batches per session and three images for every thread that decodes.',
+  ),
   max_wait_ms: auto(
     1,
     3_600_000,
@@ -152,7 +157,7 @@ export const ConfigSchema = Type.Object(
     http_workers: auto(
       1,
       64,
-      'Processes that receive requests, on one port and with one queue. `auto`: one, or with a GPU one for every five cores.',
+      'Processes that receive requests, on one port and with one queue. `auto`: one, or with a GPU and at least eight cores one for every five.',
     ),
     gpu_memory_high: Type.Number({
       minimum: 0.1,
@@ -223,7 +228,12 @@ export const ConfigSchema = Type.Object(
       'How long a client may take to send a whole request.',
     ),
     keep_alive_timeout_ms: integer(0, 3_600_000, 65_000, 'How long an idle connection is kept.'),
-    max_connections: integer(1, 1_000_000, 4096, 'Open connections; more are closed at once.'),
+    max_connections: integer(
+      1,
+      1_000_000,
+      4096,
+      'Open connections; more are closed at once. Several HTTP processes have equal shares.',
+    ),
     drain_delay_ms: integer(
       0,
       600_000,

@@ -46,6 +46,11 @@ describe('loadConfig', () => {
     ['an unknown flag key', { flags: { prot: '1' } }, 'did you mean "port"?'],
     ['an unknown variable', { environment: { SHOAL_PROT: '1' } }, 'did you mean "SHOAL_PORT"?'],
     [
+      'a GPU that is no number',
+      { flags: { device_index: 'x' } },
+      '"device_index" must be auto|0|0,1,…, got "x"',
+    ],
+    [
       'an unknown key in the file',
       { file: file('c.json', '{"window": 1}') },
       'unknown setting "window"',
