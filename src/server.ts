@@ -72,7 +72,8 @@ export async function startServer(
   const entrance =
     intakes === undefined
       ? new OwnEntrance(app, lifecycle, config)
-      : new FrontEntrance(app, { config, log, models, tenants, intakes, budget }, fronts);
+      : new FrontEntrance(app, { config, log, metrics, models, tenants, intakes, budget }, fronts);
+  if (intakes === undefined) metrics.set('shoal_http_workers', {}, 1);
   metrics.onGather(() => entrance.collect());
 
   const stop = async (): Promise<void> => {

@@ -45,6 +45,11 @@ export class FrontDesk {
     this.#crowded = host.models.map(() => false);
   }
 
+  /** Requests that nobody has answered yet. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
   /** At which models somebody would have to wait, where that has changed. */
   crowdNews(): ToFront[] {
     const news: ToFront[] = [];

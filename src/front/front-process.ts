@@ -20,6 +20,10 @@ export interface FrontEvents {
   onEnd(reason: string): void;
 }
 
+/** How long a front may take to start, on a machine that does much else. */
+const START_MS = 60_000;
+/** How much longer than it was given a front may take to end. */
+const SPARE_MS = 2000;
 /** How long a front may take to tell its metrics before they are shown without it. */
 const COLLECT_MS = 2000;
 /** The share of the budget that others may hold before a front is told that nothing else is told. */
@@ -39,7 +43,8 @@ export class FrontProcess implements Receiver {
   #toldBytes = 0;
   readonly #untoldBytes: number;
   readonly #pulse: Pulse;
-  #isSilent = false;
+  #isGivenUp = false;
+  #deadline: NodeJS.Timeout | undefined;
   #hasEnded = false;
   readonly startedAt = performance.now();
   /** What it holds of the budget. */
@@ -75,17 +80,17 @@ export class FrontProcess implements Receiver {
     });
     this.#child.once('exit', (code, signal) => {
       const how = `it ended with ${signal ?? `code ${String(code)}`}`;
-      this.#end(this.#isSilent ? 'it did not answer in time and was killed' : how);
+      this.#end(this.#isGivenUp ? 'it did not answer in time and was killed' : how);
     });
     this.#pulse = new Pulse(welcome.config.hang_timeout_ms, {
       ask: () => {
         this.send(['ping']);
       },
       onSilence: () => {
-        this.#isSilent = true;
-        this.#child.kill('SIGKILL');
+        this.#giveUp();
       },
     });
+    this.#giveUpAfter(START_MS);
     this.send(['welcome', welcome]);
   }
 
@@ -133,23 +138,40 @@ export class FrontProcess implements Receiver {
   drain(acceptMs: number, graceMs: number): Promise<number> {
     return new Promise((resolve) => {
       this.#onDrained = resolve;
+      this.#giveUpAfter(graceMs + SPARE_MS);
       this.send(['drain', acceptMs, graceMs]);
     });
   }
 
   /** The server ends; the front does so as soon as it sees that. */
   stop(): void {
+    this.#giveUpAfter(SPARE_MS);
     this.#channel.close();
+  }
+
+  /** Whatever it is doing then, nobody can wait for it any longer. */
+  #giveUpAfter(ms: number): void {
+    clearTimeout(this.#deadline);
+    this.#deadline = setTimeout(() => {
+      this.#giveUp();
+    }, ms);
+  }
+
+  #giveUp(): void {
+    this.#isGivenUp = true;
+    this.#child.kill('SIGKILL');
   }
 
   #end(reason: string): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#pulse.stop();
+    clearTimeout(this.#deadline);
+    const cutOff = this.#desk.size;
     this.#desk.close();
     this.#handing?.socket.destroy();
     for (const done of [...this.#collecting.values()]) done(undefined);
-    this.#onDrained?.(0);
+    this.#onDrained?.(cutOff);
     this.bytes = 0;
     this.#events.onEnd(reason);
   }
@@ -167,6 +189,8 @@ export class FrontProcess implements Receiver {
     this.#pulse.heard();
     switch (message[0]) {
       case 'ready':
+        // While it drains it has another one.
+        if (this.#onDrained === undefined) clearTimeout(this.#deadline);
         this.#pulse.start();
         this.#events.onReady();
         break;
@@ -210,6 +234,7 @@ export class FrontProcess implements Receiver {
         this.#collecting.get(message[1])?.(message[2]);
         break;
       case 'drained':
+        clearTimeout(this.#deadline);
         this.#onDrained?.(message[1]);
         break;
     }

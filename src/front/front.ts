@@ -32,6 +32,8 @@ interface Parts {
 export class Front {
   readonly #channel: Channel<ToFront, ToServer>;
   #parts: Parts | undefined;
+  /** What was said before it could be listened to. */
+  readonly #early: ToFront[] = [];
   #toldBytes = 0;
   #connections = 0;
   #newsTimer: NodeJS.Timeout | undefined;
@@ -82,7 +84,6 @@ export class Front {
     });
     const shared = { config, log, metrics, lifecycle, tenants, predictor, budget };
     const app = await createFrontApp({ ...shared, proxy });
-    this.#parts = { app, predictor, intakes, metrics, budget, lifecycle, maxConnections };
     budget.onChange = () => {
       this.#newsTimer ??= setTimeout(() => {
         this.#channel.flush();
@@ -91,7 +92,9 @@ export class Front {
 
     await intakes.listen(welcome.intakePath);
     await app.listen({ path: welcome.httpPath });
+    this.#parts = { app, predictor, intakes, metrics, budget, lifecycle, maxConnections };
     send(['ready']);
+    for (const message of this.#early) this.#handle(message);
   }
 
   /** A connection that the server process has accepted; none when it was closed meanwhile. */
@@ -123,8 +126,15 @@ export class Front {
       void this.#start(message[1]);
       return;
     }
+    if (message[0] === 'ping') {
+      this.#channel.send(['pong']);
+      return;
+    }
     const parts = this.#parts;
-    if (parts === undefined) return;
+    if (parts === undefined) {
+      this.#early.push(message);
+      return;
+    }
     const { predictor, intakes, budget } = parts;
     switch (message[0]) {
       case 'entered':
@@ -157,9 +167,6 @@ export class Front {
         break;
       case 'bytes':
         budget.othersBytes = message[1];
-        break;
-      case 'ping':
-        this.#channel.send(['pong']);
         break;
       case 'collect':
         void this.#collect(parts, message[1]);

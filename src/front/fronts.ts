@@ -7,7 +7,8 @@ import { afterCrash, NO_CRASHES, type RestartState } from '../engine/restart-pol
 import type { Address } from '../http/entrance.js';
 import type { ModelRegistry } from '../models/registry.js';
 import type { Log } from '../telemetry/log.js';
-import type { MetricValues } from '../telemetry/metrics.js';
+import type { Metrics, MetricValues } from '../telemetry/metrics.js';
+import { FrontCounts } from './front-counts.js';
 import { FrontProcess } from './front-process.js';
 import type { PrivateFolder } from './private-folder.js';
 import { Reception } from './reception.js';
@@ -15,6 +16,7 @@ import { Reception } from './reception.js';
 export interface FrontsHost {
   readonly config: Config;
   readonly log: Log;
+  readonly metrics: Metrics;
   readonly models: ModelRegistry;
   readonly tenants: ReadonlyMap<string, Tenant>;
   readonly intakes: Intakes;
@@ -39,6 +41,7 @@ export class Fronts {
   readonly #tenants: readonly Tenant[];
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #reception = new Reception();
+  readonly #counts = new FrontCounts();
   #isEnding = false;
   #settleStart: { resolve(): void; reject(error: Error): void } | undefined;
   #onEmpty: (() => void) | undefined;
@@ -54,6 +57,10 @@ export class Fronts {
     }));
     const known = [...host.tenants.values()];
     this.#tenants = known.length > 0 ? known : [anonymousTenant()];
+    host.metrics.onCollect(() => {
+      const ready = this.#slots.filter(({ isReady }) => isReady);
+      host.metrics.set('shoal_http_workers', {}, ready.length);
+    });
     host.intakes.onGone = (engine) => {
       for (const front of this.#running) front.send(['gone', engine]);
     };
@@ -71,10 +78,8 @@ export class Fronts {
     return address;
   }
 
-  /** The metrics of all that answer. */
-  async collect(): Promise<MetricValues[]> {
-    const all = await Promise.all(this.#running.map((front) => front.collect()));
-    return all.filter((values) => values !== undefined);
+  collect(): Promise<MetricValues[]> {
+    return this.#counts.collect();
   }
 
   /** Resolves with the number of requests that were cut off. */
@@ -133,6 +138,7 @@ export class Fronts {
           slot.isReady = true;
           intakes.set(slot.index, intakePath);
           this.#reception.add(front);
+          this.#counts.add(front);
           if (this.#slots.every(({ isReady }) => isReady)) this.#settleStart?.resolve();
         },
         onBroken: (engine) => {
@@ -144,6 +150,7 @@ export class Fronts {
         othersBytes: ({ bytes }) => this.#host.budget.usedBytes - bytes,
         onEnd: (reason) => {
           this.#reception.remove(front);
+          this.#counts.remove(front);
           this.#handleEnd(slot, reason);
         },
       },
@@ -158,7 +165,7 @@ export class Fronts {
   }
 
   #handleEnd(slot: Slot, reason: string): void {
-    const { log, intakes } = this.#host;
+    const { log, metrics, intakes } = this.#host;
     const ranForMs = slot.isReady ? performance.now() - (slot.front?.startedAt ?? 0) : 0;
     slot.front = undefined;
     slot.isReady = false;
@@ -170,12 +177,14 @@ export class Fronts {
       this.#settleStart.reject(new Error(`a process for requests does not start: ${reason}`));
       return;
     }
+    metrics.count('shoal_http_worker_restarts_total', {});
     const { state, delayMs } = afterCrash(slot.restart, ranForMs);
     slot.restart = state;
     log.error({ front: slot.index, reason, restart_in_ms: delayMs }, 'front ended, restarting it');
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      this.#spawn(slot);
+      // Others drain, and it would have to be drained as well.
+      if (!this.#isEnding) this.#spawn(slot);
     }, delayMs);
     this.#timers.add(timer);
   }

@@ -33,7 +33,7 @@ export const METRICS = {
     type: 'histogram',
     help: 'Images per batch that ran.',
     labels: ['model'],
-    buckets: [1, 2, 4, 8, 16, 32],
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128],
   },
   shoal_stage_seconds: {
     type: 'histogram',
@@ -218,6 +218,16 @@ export const METRICS = {
     help: 'Delay of the HTTP event loop over the last ten seconds; of several, the slowest.',
     labels: ['quantile'],
     together: 'max',
+  },
+  shoal_http_workers: {
+    type: 'gauge',
+    help: 'Processes that receive requests.',
+    labels: [],
+  },
+  shoal_http_worker_restarts_total: {
+    type: 'counter',
+    help: 'Processes that receive requests, replaced because they had ended or did not answer.',
+    labels: [],
   },
   shoal_process_memory_bytes: {
     type: 'gauge',

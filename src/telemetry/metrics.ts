@@ -97,6 +97,19 @@ export class Metrics {
   }
 }
 
+/** The values of several processes as those of one. */
+export async function addUp(all: readonly MetricValues[]): Promise<MetricValues> {
+  return AggregatorRegistry.aggregate(all as MetricObject[][]).getMetricsAsJSON();
+}
+
+/** What stays true of a process that is gone: what it has counted, but not how it was. */
+export function lastingOf(values: MetricValues): MetricValues {
+  const gauges = new Set(
+    Object.entries(METRICS).flatMap(([name, { type }]) => (type === 'gauge' ? [name] : [])),
+  );
+  return values.filter((metric) => !gauges.has((metric as MetricObject).name));
+}
+
 function createMetric(
   spec: MetricSpec,
   options: {

@@ -1,6 +1,6 @@
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -86,6 +86,8 @@ describe('several processes that receive requests', () => {
       while (!isStopped) outcomes.push(await send());
     });
     await until(() => outcomes.length > 30);
+    const answered = 'inference_requests_total{model="one",outcome="ok"}';
+    const before = await server.metric(answered);
     process.kill(victim, 'SIGKILL');
     await until(() => server.lines.some(({ msg }) => msg.startsWith('front ended')));
     await until(() => server.frontPids().length === 2 && !server.frontPids().includes(victim));
@@ -102,6 +104,10 @@ describe('several processes that receive requests', () => {
     expect(isAlive(other)).toBe(true);
     await expect.poll(gauges).toEqual([0, 0, 0]);
     expect(await server.metric('shoal_engine_restarts_total{model="one"}')).toBe(0);
+    // What the victim had counted does not go away with it.
+    expect(await server.metric(answered)).toBeGreaterThan(before);
+    expect(await server.metric('shoal_http_worker_restarts_total')).toBe(1);
+    await expect.poll(() => server.metric('shoal_http_workers')).toBe(2);
   });
 
   it('are replaced when they stop without ending', async () => {
@@ -112,7 +118,9 @@ describe('several processes that receive requests', () => {
     // More than it could be handed: one waits for it, the others go to its neighbour.
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => send()));
     const failed = outcomes.filter((outcome) => outcome !== '200');
-    expect(failed.every((outcome) => /^(ECONNRESET|EPIPE|socket hang up)$/.test(outcome))).toBe(true);
+    expect(failed.every((outcome) => /^(ECONNRESET|EPIPE|socket hang up)$/.test(outcome))).toBe(
+      true,
+    );
     expect(failed.length).toBeLessThanOrEqual(1);
     await until(() => server.frontPids().length === 2 && !server.frontPids().includes(victim));
     const [line] = server.lines.filter(({ msg }) => msg.startsWith('front ended'));
@@ -153,6 +161,65 @@ describe('several processes that receive requests', () => {
       free.close();
     },
   );
+
+  it('keep no server from ending that is told to, whatever state they are in', async () => {
+    const models = stubModels({ one: {} });
+    server = await TestServer.start([models, ...FRONTS, '--hang-timeout-ms=60000']);
+    const [victim = 0] = server.frontPids();
+    process.kill(victim, 'SIGKILL');
+    await until(() => server.frontPids().some((pid) => pid > victim));
+    server.signal('SIGTERM');
+    await until(() => !isAlive(server.pid));
+
+    server = await TestServer.start([
+      models,
+      ...FRONTS,
+      '--hang-timeout-ms=60000',
+      '--grace-ms=500',
+    ]);
+    const children = [...server.frontPids(), ...server.enginePids()];
+    process.kill(server.frontPids()[0] ?? 0, 'SIGSTOP');
+    server.signal('SIGTERM');
+    await until(() => [server.pid, ...children].every((pid) => !isAlive(pid)));
+  });
+
+  it('say how an engine ended', async () => {
+    server = await TestServer.start([stubModels({ one: {} }), ...FRONTS]);
+    process.kill(server.enginePids()[0] ?? 0, 'SIGSEGV');
+    await until(() => server.lines.some(({ msg }) => msg.startsWith('engine ended')));
+    const line = server.lines.find(({ msg }) => msg.startsWith('engine ended'));
+    expect(line).toMatchObject({ reason: 'it ended with SIGSEGV' });
+  });
+
+  it('read on what is answered before it was sent, and pass on old HTTP', async () => {
+    server = await TestServer.start([stubModels({ one: {} }), ...FRONTS]);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const sendAll = (path: string): Promise<unknown> =>
+      new Promise((resolve, reject) => {
+        const options = { method: 'POST', agent, headers: { 'content-type': 'image/png' } };
+        const outgoing = request(server.url + path, options, (response) => {
+          response.resume();
+          const done = (): void => {
+            resolve(response.statusCode);
+          };
+          response.on('end', () => {
+            if (outgoing.writableFinished) done();
+            else outgoing.on('finish', done);
+          });
+        });
+        outgoing.on('error', reject);
+        outgoing.end(Buffer.alloc(30e6));
+      });
+    expect(await sendAll('/nothing')).toBe(404);
+    expect(await sendAll('/health')).toBe(405);
+    agent.destroy();
+
+    const old = connect(server.port, '127.0.0.1').setEncoding('latin1');
+    old.write('GET /livez HTTP/1.0\r\n\r\n');
+    let answer = '';
+    for await (const text of old) answer += text as string;
+    expect(answer).toMatch(/^HTTP\/1.1 200 /);
+  });
 
   it('pass on what is not theirs: jobs, long polls, events, large and unknown things', async () => {
     server = await TestServer.start([stubModels({ one: { sleep_ms: 200 } }), ...FRONTS]);
