@@ -11,6 +11,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { cacheFolderFor } from '../../src/config/environment.js';
 import { benchImages } from '../images.js';
 import type { Part } from './context.js';
 import { measureCrashes } from './crash.js';
@@ -46,7 +47,7 @@ const tell = (text: string): void => {
 async function runAll(options: GpuOptions): Promise<void> {
   const images = await benchImages(options.images);
   const out = resolve(options.out);
-  const cacheDir = resolve(options.cacheDir ?? join(out, 'cache'));
+  const cacheDir = cacheFolderFor(options.cacheDir ?? '');
   mkdirSync(out, { recursive: true });
   mkdirSync(cacheDir, { recursive: true });
   const results = emptyResults(images.length, new Date().toISOString());
