@@ -180,7 +180,9 @@ describe('several processes that receive requests', () => {
     const children = [...server.frontPids(), ...server.enginePids()];
     process.kill(server.frontPids()[0] ?? 0, 'SIGSTOP');
     server.signal('SIGTERM');
-    await until(() => [server.pid, ...children].every((pid) => !isAlive(pid)));
+    await until(() => children.every((pid) => !isAlive(pid)));
+    await until(() => !isAlive(server.pid));
+    expect(isAlive(server.pid)).toBe(false);
   });
 
   it('say how an engine ended', async () => {
