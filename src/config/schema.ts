@@ -228,12 +228,7 @@ export const ConfigSchema = Type.Object(
       'How long a client may take to send a whole request.',
     ),
     keep_alive_timeout_ms: integer(0, 3_600_000, 65_000, 'How long an idle connection is kept.'),
-    max_connections: integer(
-      1,
-      1_000_000,
-      4096,
-      'Open connections; more are closed at once. Several HTTP processes have equal shares.',
-    ),
+    max_connections: integer(1, 1_000_000, 4096, 'Open connections; more are closed at once.'),
     drain_delay_ms: integer(
       0,
       600_000,

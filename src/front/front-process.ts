@@ -42,6 +42,8 @@ export class FrontProcess implements Receiver {
   #onDrained: ((cutOff: number) => void) | undefined;
   #toldBytes = 0;
   readonly #untoldBytes: number;
+  readonly #maxConnections: number;
+  #connections = 0;
   readonly #pulse: Pulse;
   #isGivenUp = false;
   #deadline: NodeJS.Timeout | undefined;
@@ -53,6 +55,7 @@ export class FrontProcess implements Receiver {
   constructor(welcome: Welcome, host: Omit<DeskHost, 'send'>, events: FrontEvents) {
     this.#events = events;
     this.#untoldBytes = welcome.config.max_inflight_bytes * UNTOLD_SHARE;
+    this.#maxConnections = welcome.maxConnections;
     // Built code in either case: children cannot be started from TypeScript.
     const exec = fileURLToPath(new URL('../../dist/front/main.js', import.meta.url));
     this.#child = fork(exec, {
@@ -94,7 +97,12 @@ export class FrontProcess implements Receiver {
     this.send(['welcome', welcome]);
   }
 
+  get isFull(): boolean {
+    return this.#connections >= this.#maxConnections;
+  }
+
   take(socket: Socket, done: () => void): void {
+    this.#connections++;
     this.#handing = { socket, done };
     // Kept open here until it is known to be there: otherwise it would belong to nobody when the
     // front ends in between, and its client would wait for ever.
@@ -198,6 +206,9 @@ export class FrontProcess implements Receiver {
         break;
       case 'took':
         this.#handedOver();
+        break;
+      case 'closed':
+        this.#connections -= message[1];
         break;
       case 'enter':
         this.#desk.enter(message);

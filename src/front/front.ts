@@ -15,8 +15,8 @@ import type { ToFront, ToServer, Welcome } from './protocol.js';
 import { Proxy } from './proxy.js';
 import { RemotePredictor } from './remote-predictor.js';
 
-/** How long the server process need not know what is held here. */
-const TELL_BYTES_MS = 20;
+/** How long the server process need not know what is held here, and what has closed. */
+const TELL_MS = 20;
 
 interface Parts {
   readonly app: FastifyInstance;
@@ -36,6 +36,7 @@ export class Front {
   readonly #early: ToFront[] = [];
   #toldBytes = 0;
   #connections = 0;
+  #untoldClosed = 0;
   #newsTimer: NodeJS.Timeout | undefined;
 
   constructor(socket: Duplex) {
@@ -54,10 +55,20 @@ export class Front {
   #news(): ToServer[] {
     clearTimeout(this.#newsTimer);
     this.#newsTimer = undefined;
+    const news: ToServer[] = [];
     const bytes = this.#parts?.budget.ownBytes ?? 0;
-    if (bytes === this.#toldBytes) return [];
+    if (bytes !== this.#toldBytes) news.push(['bytes', bytes]);
     this.#toldBytes = bytes;
-    return [['bytes', bytes]];
+    if (this.#untoldClosed > 0) news.push(['closed', this.#untoldClosed]);
+    this.#untoldClosed = 0;
+    return news;
+  }
+
+  /** What has changed is told with the next message, or soon without one. */
+  #tellSoon(): void {
+    this.#newsTimer ??= setTimeout(() => {
+      this.#channel.flush();
+    }, TELL_MS);
   }
 
   async #start(welcome: Welcome): Promise<void> {
@@ -85,9 +96,7 @@ export class Front {
     const shared = { config, log, metrics, lifecycle, tenants, predictor, budget };
     const app = await createFrontApp({ ...shared, proxy });
     budget.onChange = () => {
-      this.#newsTimer ??= setTimeout(() => {
-        this.#channel.flush();
-      }, TELL_BYTES_MS);
+      this.#tellSoon();
     };
 
     await intakes.listen(welcome.intakePath);
@@ -100,14 +109,22 @@ export class Front {
   /** A connection that the server process has accepted; none when it was closed meanwhile. */
   take(socket: Socket | undefined): void {
     this.#channel.send(['took']);
-    if (socket === undefined || this.#parts === undefined) return;
-    if (this.#connections >= this.#parts.maxConnections) {
-      socket.destroy();
+    if (socket === undefined || this.#parts === undefined) {
+      this.#countClosed();
       return;
     }
     this.#connections++;
-    socket.once('close', () => this.#connections--);
-    this.#parts.app.server.emit('connection', socket);
+    socket.once('close', () => {
+      this.#connections--;
+      this.#countClosed();
+    });
+    if (this.#connections > this.#parts.maxConnections) socket.destroy();
+    else this.#parts.app.server.emit('connection', socket);
+  }
+
+  #countClosed(): void {
+    this.#untoldClosed++;
+    this.#tellSoon();
   }
 
   async #drain({ app, lifecycle }: Parts, acceptMs: number, graceMs: number): Promise<void> {

@@ -43,6 +43,8 @@ export type ToServer =
   | readonly ['ready']
   /** The last connection has come, and another one may. */
   | readonly ['took']
+  /** So many connections have closed. */
+  | readonly ['closed', count: number]
   | readonly ['enter', ...Question]
   | readonly ['assess', ...Question]
   | readonly ['predict', seq: number, info: ImageInfo, threshold: number, bytes: number]

@@ -4,6 +4,8 @@ import type { Address } from '../http/entrance.js';
 
 /** Whoever takes connections, one after the other. */
 export interface Receiver {
+  /** It has as many as it may have. */
+  readonly isFull: boolean;
   /** @param done it has the connection, and could take another */
   take(socket: Socket, done: () => void): void;
 }
@@ -63,15 +65,26 @@ export class Reception {
   }
 
   #handOut(): void {
-    while (this.#waiting.length > 0 && this.#free.length > 0) {
-      const [socket, receiver] = [this.#waiting.shift(), this.#free.shift()];
-      if (socket === undefined || receiver === undefined) return;
+    while (this.#waiting.length > 0) {
+      const at = this.#free.findIndex(({ isFull }) => !isFull);
+      const [receiver] = at < 0 ? [] : this.#free.splice(at, 1);
+      if (receiver === undefined) {
+        this.#refuseIfFull();
+        return;
+      }
+      const socket = this.#waiting.shift() as Socket;
       receiver.take(socket, () => {
         if (!this.#known.has(receiver)) return;
         this.#free.push(receiver);
         this.#handOut();
       });
     }
+  }
+
+  /** Those that wait for a receiver to start or to take the one before have a chance. */
+  #refuseIfFull(): void {
+    if (this.#known.size === 0 || [...this.#known].some(({ isFull }) => !isFull)) return;
+    for (const socket of this.#waiting.splice(0)) socket.destroy();
   }
 }
 

@@ -5,6 +5,7 @@ import { until } from '../helpers/server.js';
 
 class FakeReceiver implements Receiver {
   readonly taken: Socket[] = [];
+  isFull = false;
   done: () => void = () => undefined;
   take(socket: Socket, done: () => void): void {
     this.taken.push(socket);
@@ -65,6 +66,25 @@ describe('the reception', () => {
     late.done();
     await until(() => late.taken.length === 2);
     expect(gone.taken).toHaveLength(1);
+  });
+
+  it('passes over who is full, and closes what comes when all are', async () => {
+    const [a, b] = [receiver(), receiver()];
+    a.isFull = true;
+    reception.add(a);
+    reception.add(b);
+    come(2);
+    await until(() => b.taken.length === 1);
+    b.done();
+    await until(() => b.taken.length === 2);
+    b.isFull = true;
+    b.done();
+    come(1);
+    await until(() => clients[2]?.destroyed === true);
+    a.isFull = false;
+    come(1);
+    await until(() => a.taken.length === 1);
+    expect(b.taken).toHaveLength(2);
   });
 
   it('says which port is taken', async () => {

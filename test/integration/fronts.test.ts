@@ -1,6 +1,6 @@
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -191,6 +191,35 @@ describe('several processes that receive requests', () => {
     await until(() => server.lines.some(({ msg }) => msg.startsWith('engine ended')));
     const line = server.lines.find(({ msg }) => msg.startsWith('engine ended'));
     expect(line).toMatchObject({ reason: 'it ended with SIGSEGV' });
+  });
+
+  it('take as many connections as there may be, whichever of them have room', async () => {
+    server = await TestServer.start([stubModels({ one: {} }), ...FRONTS, '--max-connections=4']);
+    const open = (): Promise<Socket | undefined> =>
+      new Promise((resolve) => {
+        const socket = connect(server.port, '127.0.0.1');
+        socket.on('data', () => {
+          resolve(socket);
+        });
+        socket.on('error', () => undefined);
+        socket.on('close', () => {
+          resolve(undefined);
+        });
+        socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
+      });
+    const first = [await open(), await open(), await open(), await open()];
+    expect(await open()).toBeUndefined();
+    // Both of one process.
+    for (const socket of [first[1], first[3]]) socket?.destroy();
+    await expect
+      .poll(async () => {
+        const more = await open();
+        if (more !== undefined) first.push(more);
+        return first.length;
+      })
+      .toBe(6);
+    expect(await open()).toBeUndefined();
+    for (const socket of first) socket?.destroy();
   });
 
   it('read on what is answered before it was sent, and pass on old HTTP', async () => {
