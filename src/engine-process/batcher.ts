@@ -2,6 +2,7 @@ import type { ItemMeta, SessionKind } from '../engine/messages.js';
 import { visibleSize } from '../image/info.js';
 import { areOne, type BatcherConfig, rulesFor } from './batcher-config.js';
 import { DecodeBudget } from './decode-budget.js';
+import { EarlyCancels } from './early-cancels.js';
 import { InWork } from './in-work.js';
 import type { Item } from './item.js';
 import type { Lane, LaneAnswer, RanAnswer } from './lane-messages.js';
@@ -48,6 +49,7 @@ export class Batcher {
   readonly #inWork = new InWork();
   readonly #traffic = new Traffic();
   readonly #budget: DecodeBudget;
+  readonly #early = new EarlyCancels();
   #rules: BatchRules;
   #isWideRunning = false;
   #stopWaiting: (() => void) | undefined;
@@ -84,7 +86,7 @@ export class Batcher {
       bytes,
       deadline: now + meta.timeLeftMs,
       state: 'queued',
-      cancelled: false,
+      cancelled: this.#early.take(meta.id),
       slot: -1,
       decodeMs: 0,
       waitingSince: now,
@@ -92,14 +94,15 @@ export class Batcher {
     if (!meta.isBackground) this.#traffic.arrived(now, this.#interactive++);
     this.#items.set(meta.id, item);
     this.#queued.add(item);
+    if (item.cancelled) this.#queued.recheck();
     this.#assignWork();
   }
 
   /** Takes effect unless the item is already in a batch. */
   cancel(id: number): void {
     const item = this.#items.get(id);
-    if (item === undefined) return;
-    item.cancelled = true;
+    if (item === undefined) this.#early.add(id);
+    else item.cancelled = true;
     this.#queued.recheck();
     this.#ready.recheck();
     this.#assignWork();

@@ -59,6 +59,16 @@ describe('Batcher', () => {
     expect(lanes[0]?.task).toMatchObject({ kind: 'run', items: [{ width: 1 }] });
   });
 
+  it('drops what was cancelled before it came, and nothing that comes after it', () => {
+    const { batcher, lanes, state, outcomes } = setUp({});
+    batcher.cancel(2);
+    for (const id of [1, 2, 3]) batcher.add(meta(id), BYTES);
+    expect(outcomes()).toMatchObject([{ id: 2, dropped: 'cancelled', stage: 'undecoded' }]);
+    for (let turn = 0; turn < 2; turn++) lanes[0]?.finish();
+    expect(outcomes().map(({ id }) => id)).toEqual([2, 1, 3]);
+    expect([batcher.size, state.released]).toEqual([0, 3]);
+  });
+
   it('drops what is cancelled or expired before it is computed', () => {
     const { batcher, lanes, state, outcomes } = setUp({ decoders: 1 });
     batcher.add(meta(1), BYTES);
