@@ -2,6 +2,7 @@ import type { EngineEvents } from './engine-link.js';
 import type { ImageSource } from './image-source.js';
 import { Place } from './item-book.js';
 import type { ItemMeta, Pong, Ready, Results } from './messages.js';
+import { Pulse } from './pulse.js';
 import { afterCrash, NO_CRASHES, type RestartState } from './restart-policy.js';
 
 /** The part of an engine process that its supervisor uses. */
@@ -41,7 +42,6 @@ interface Successor {
   ready: Ready | undefined;
 }
 
-const PING_MS = 1000;
 const NO_VITALS: Pong = { rssBytes: 0, drift: 1 };
 /** An engine that rests longer than this before its next try is not waited for. */
 const SOON_MS = 2000;
@@ -51,6 +51,7 @@ export class EngineSeat {
   readonly place = new Place();
   readonly #host: SeatHost;
   readonly #hangTimeoutMs: number;
+  #pulse: Pulse | undefined;
   #link: Link | undefined;
   /** An engine that takes over as soon as it is ready and the other one is empty. */
   #successor: Successor | undefined;
@@ -62,7 +63,6 @@ export class EngineSeat {
   #isStopped = false;
   #ready: Ready | undefined;
   #readyAt = 0;
-  #lastPongAt = 0;
   #restDelayMs = 0;
   #restart: RestartState = NO_CRASHES;
   #settleStart: { resolve(ready: Ready): void; reject(error: Error): void } | undefined;
@@ -109,7 +109,8 @@ export class EngineSeat {
 
   stop(): void {
     this.#isStopped = true;
-    clearInterval(this.#timer);
+    this.#pulse?.stop();
+    clearTimeout(this.#timer);
     this.#link?.kill();
     this.#successor?.link.kill();
   }
@@ -180,14 +181,14 @@ export class EngineSeat {
     if (this.#successor?.ready !== undefined) {
       const { link, ready } = this.#successor;
       this.#successor = undefined;
-      clearInterval(this.#timer);
+      this.#pulse?.stop();
       const old = this.#link;
       this.#link = link;
       old?.kill();
       this.#handleReady(ready);
     } else if (this.#wish === 'instead') {
       this.#wish = 'none';
-      clearInterval(this.#timer);
+      this.#pulse?.stop();
       const old = this.#link;
       this.#link = undefined;
       this.#isReady = false;
@@ -197,7 +198,6 @@ export class EngineSeat {
   }
 
   #spawn(isUrgent: boolean): void {
-    this.#lastPongAt = performance.now();
     this.#restDelayMs = 0;
     try {
       const link = this.#host.spawn(
@@ -228,7 +228,7 @@ export class EngineSeat {
         this.#host.onResults(results);
       },
       onPong: (pong) => {
-        this.#lastPongAt = performance.now();
+        this.#pulse?.heard();
         this.vitals = pong;
       },
       onStuck: ({ ids }) => {
@@ -241,14 +241,15 @@ export class EngineSeat {
     this.#isReady = true;
     this.#ready = ready;
     this.#readyAt = performance.now();
-    this.#lastPongAt = this.#readyAt;
-    this.#timer = setInterval(
-      () => {
-        this.#checkAlive();
+    // A stopped or stuck main thread does not answer; a stuck lane is the engine's own watch.
+    this.#pulse = new Pulse(this.#hangTimeoutMs, {
+      ask: () => this.#link?.sendPing(),
+      onSilence: () => {
+        this.#isStarved = true;
+        this.#link?.kill('it did not answer in time and was killed');
       },
-      Math.min(PING_MS, this.#hangTimeoutMs / 4),
-    );
-    this.#timer.unref();
+    });
+    this.#pulse.start();
     this.#link?.sendPing();
     if (this.#settleStart === undefined) this.#host.onBackUp(ready.loadMs);
     this.#settleStart?.resolve(ready);
@@ -257,18 +258,8 @@ export class EngineSeat {
     if (this.#wish === 'beside' || this.#link?.isMakeshift === true) this.recycle();
   }
 
-  /** A stopped or stuck main thread does not answer; a stuck lane is the engine's own watch. */
-  #checkAlive(): void {
-    if (performance.now() - this.#lastPongAt > this.#hangTimeoutMs) {
-      this.#isStarved = true;
-      this.#link?.kill('it did not answer in time and was killed');
-    } else {
-      this.#link?.sendPing();
-    }
-  }
-
   #handleEnd(reason: string): void {
-    clearInterval(this.#timer);
+    this.#pulse?.stop();
     const ranForMs = this.#isReady ? performance.now() - this.#readyAt : 0;
     this.#isReady = false;
     this.#link = undefined;

@@ -2,11 +2,11 @@ import { type ChildProcess, fork } from 'node:child_process';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { Pulse } from '../engine/pulse.js';
 import type { MetricValues } from '../telemetry/metrics.js';
 import { Channel } from './channel.js';
 import { type DeskHost, FrontDesk } from './front-desk.js';
 import type { ToFront, ToServer, Welcome } from './protocol.js';
-import { Pulse } from './pulse.js';
 import type { Receiver } from './reception.js';
 
 export interface FrontEvents {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Pulse } from '../../src/front/pulse.js';
+import { Pulse } from '../../src/engine/pulse.js';
 
 describe('the pulse of another process', () => {
   beforeEach(() => {
