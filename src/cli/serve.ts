@@ -38,6 +38,7 @@ async function run(config: Config, role: Role): Promise<void> {
   const setServer = handleSignals(log);
   const server = await startServer(config, log, role);
   setServer(server);
+  log.flush();
   if (isPretty(config.log_format)) console.log(banner(server));
   else log.info(listeningLine(server), 'listening');
 }

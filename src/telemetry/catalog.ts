@@ -229,6 +229,11 @@ export const METRICS = {
     help: 'Processes that receive requests, replaced because they had ended or did not answer.',
     labels: [],
   },
+  shoal_log_lines_dropped_total: {
+    type: 'counter',
+    help: 'Log lines that were left out because nobody read standard output in time.',
+    labels: [],
+  },
   shoal_process_memory_bytes: {
     type: 'gauge',
     help: 'Resident memory of the HTTP process, or of all of them.',

@@ -17,6 +17,7 @@ import {
   type MetricSpec,
 } from './catalog.js';
 import type { EventLoopMonitor } from './event-loop.js';
+import { takeDroppedLines } from './log.js';
 
 /** The values of another process, as JSON. */
 export type MetricValues = readonly object[];
@@ -71,6 +72,7 @@ export class Metrics {
   /** What every process knows about itself. */
   observeProcess(eventLoop: EventLoopMonitor): void {
     this.set('shoal_process_memory_bytes', {}, process.memoryUsage.rss());
+    this.count('shoal_log_lines_dropped_total', {}, takeDroppedLines());
     for (const [quantile, seconds] of Object.entries(eventLoop.delaySeconds)) {
       this.set('shoal_event_loop_delay_seconds', { quantile }, seconds);
     }
