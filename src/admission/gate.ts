@@ -52,6 +52,8 @@ const AUTO_MAX_WAIT_BATCHES = 4;
 const GUEST_ALLOWANCE = 2;
 /** Whoever was told to come back may wait this much longer than others. */
 const EXPECTED_ALLOWANCE = 1.25;
+/** Of what may wait, and for how long: beyond it the next burst may be too much. */
+const CROWDED_SHARE = 0.5;
 
 /**
  * A semaphore with bounded, fair queues in front of one model. When a request would be answered is
@@ -124,9 +126,23 @@ export class Gate {
     return this.#bookings.isDue(id, this.#now());
   }
 
-  /** Whether somebody who comes now has to wait, or to be refused. */
+  /**
+   * Whether those who come may have to be refused, so that it is worth asking before they send
+   * anything. Having to wait is not enough: with enough clients somebody always does.
+   */
   get isCrowded(): boolean {
-    return this.isClosed || this.#interactive.size > 0 || !this.#mayEnter(false);
+    const { maxQueue, maxQueueBytes, targetMs } = this.#limits;
+    const waiting = this.#interactive.size;
+    if (this.isClosed) return true;
+    if (waiting === 0 && this.#mayEnter(false)) return false;
+    if (waiting + 1 > maxQueue * CROWDED_SHARE) return true;
+    if (this.#waitingBytes.interactive > maxQueueBytes * CROWDED_SHARE) return true;
+    const finishMs = this.forecast.finishMs(this.#now(), waiting + this.#inFlight.interactive);
+    const mostMs = Math.min(
+      this.maxWaitMs,
+      targetMs > 0 ? targetMs - this.forecast.serviceMs : Number.POSITIVE_INFINITY,
+    );
+    return finishMs - this.forecast.serviceMs > mostMs * CROWDED_SHARE;
   }
 
   /** How long until the answer of a request that comes now. */
