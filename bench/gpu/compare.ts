@@ -1,18 +1,16 @@
 import type { DeviceName } from '../../src/config/devices.js';
 import { type Context, CORES, forEach, mainDevices } from './context.js';
 import { decodeRows } from './decode.js';
+import { decodeLimit } from './limits.js';
 import type { PartName } from './options.js';
 import { Bout, ensureProfile, fullLoad, rowLine } from './serve.js';
 
 type Compared = Extract<PartName, 'batch1' | 'sweep' | 'steps'>;
 
-/** Middle ones are reported, so that a moment in which the machine is slow does not count. */
-const ROUNDS = 5;
-
 /**
  * Servers with different flags under the same full load. All of them are there the whole time and
- * have their turns, as has decoding alone: shared machines are not equally fast all the time, and so
- * everything is compared with what was measured beside it.
+ * have their turns, and decoding alone is measured before and after each: shared machines are not
+ * equally fast all the time, and so everything is compared with what was measured beside it, and middle rounds are reported.
  */
 export async function compare(
   context: Context,
@@ -27,11 +25,15 @@ export async function compare(
     const bouts = await startAll(context, part, device, settingsFor(device));
     const asItComes = bouts.find(({ setting }) => setting === '');
     results.models[device] = await asItComes?.server.fetchJson('/models');
-    for (let round = 0; round < (options.quick ? 1 : ROUNDS); round++) {
-      const [alone] = await decodeRows(context, [CORES]);
-      tell(`  round ${String(round + 1)}: decoding alone ${(alone?.perSecond ?? 0).toFixed(0)}/s`);
+    let last = await decodeAlone(context);
+    const besides = async (): Promise<number> => {
+      const before = last;
+      last = await decodeAlone(context);
+      return (before + last) / 2;
+    };
+    for (let round = 0; round < options.rounds; round++) {
       for (const bout of inTurn(bouts, round)) {
-        const row = await bout.measure({ form: 'raw', concurrency, seconds }, alone);
+        const row = await bout.measure({ form: 'raw', concurrency, seconds }, besides);
         results[part].push(row);
         tell(`  ${device} ${row.setting || 'as it comes'}: ${rowLine(row)}`);
         save();
@@ -39,6 +41,13 @@ export async function compare(
     }
     for (const bout of bouts) await bout.stop();
   });
+}
+
+async function decodeAlone(context: Context): Promise<number> {
+  const limit = decodeLimit(await decodeRows(context, [CORES]));
+  if (limit === undefined) throw new Error('decoding alone was not measured');
+  context.tell(`  decoding alone: ${limit.toFixed(0)}/s`);
+  return limit;
 }
 
 /** Whoever comes first after the pause is slower, and it should not always be the same one. */

@@ -2,7 +2,7 @@
  * npm run bench:gpu -- --images DIR --out DIR [--parts raw,served,…] [--devices cuda,webgpu,cpu]
  *                     [--cache-dir DIR] [--budget SECONDS] [--quick] [--seconds soak=60,…]
  *                     [--limits raw=100,…] [--concurrency 8,64,…] [--batches 1,8,…]
- *                     [--sweep-sessions 1,2] [--sweep-batches 8,16] [-- server flags]
+ *                     [--rounds 5] [--sweep-sessions 1,2] [--sweep-batches 8,16] [-- server flags]
  * npm run bench:gpu -- --pack DIR [--images DIR] [--no-fp16]
  *
  * Everything about a machine with a GPU, unattended. A part that fails or takes too long does not

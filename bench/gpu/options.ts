@@ -32,6 +32,8 @@ export interface GpuOptions {
   readonly limits: Readonly<Record<PartName, number>>;
   readonly concurrency: readonly number[];
   readonly batches: readonly number[];
+  /** How often the servers of a comparison have their turns. */
+  readonly rounds: number;
   readonly sweepSessions: readonly number[] | undefined;
   readonly sweepBatches: readonly number[] | undefined;
   readonly serverFlags: readonly string[];
@@ -95,6 +97,7 @@ export function parseOptions(args: readonly string[]): GpuOptions {
       limits: { type: 'string', default: '' },
       concurrency: { type: 'string' },
       batches: { type: 'string' },
+      rounds: { type: 'string' },
       'sweep-sessions': { type: 'string' },
       'sweep-batches': { type: 'string' },
     },
@@ -118,6 +121,7 @@ export function parseOptions(args: readonly string[]): GpuOptions {
     limits: byPart(values.limits, { ...LIMITS, soak: LIMITS.soak + seconds.soak }),
     concurrency: list('concurrency'),
     batches: list('batches'),
+    rounds: positive(values.rounds ?? (quick ? '1' : '5'), '--rounds'),
     sweepSessions: numbers(values['sweep-sessions'], '--sweep-sessions'),
     sweepBatches: numbers(values['sweep-batches'], '--sweep-batches'),
     serverFlags: positionals,

@@ -49,7 +49,8 @@ export interface ServedRow {
   readonly generatorCores: number;
   readonly eventLoopP99Ms: number;
   readonly uses: readonly ProcessUse[];
-  /** What bounds it by what was measured before, and its share of that. */
+  /** What decoding alone reached beside it, what bounds it, and its share of that. */
+  readonly decode: number | null;
   readonly limit: number | null;
   readonly ratio: number | null;
 }

@@ -6,7 +6,7 @@ import { eventLoopP99Ms, meanBatch } from './exposition.js';
 import { bestRaw, decodeLimit, servedLimit } from './limits.js';
 import { LoadGroup } from './load-group.js';
 import type { GpuOptions } from './options.js';
-import type { DecodeRow, ServedRow } from './results.js';
+import type { ServedRow } from './results.js';
 
 const START_TIMEOUT_MS = 180_000;
 const ERROR_CHARACTERS = 600;
@@ -119,8 +119,11 @@ export class Bout {
     for (const group of Object.values(this.#groups)) await group.closed(concurrency, seconds);
   }
 
-  /** @param alone what decoding reached beside it; without it, the best that is known */
-  async measure({ form, concurrency, seconds }: Load, alone?: DecodeRow): Promise<ServedRow> {
+  /** @param besides what decoding reaches beside it; without it, the best that is known */
+  async measure(
+    { form, concurrency, seconds }: Load,
+    besides?: () => Promise<number>,
+  ): Promise<ServedRow> {
     const group = this.#groups[form];
     if (group === undefined) throw new Error(`there is no load with ${form} bodies`);
     const metrics = await this.server.metrics();
@@ -134,7 +137,9 @@ export class Bout {
     ];
     const after = await this.server.metrics();
     const generatorCores = (msOfRole(uses, 'load generator') * ok) / 1000 / elapsed;
-    const limit = await this.#limit(generatorCores, alone);
+    const decode =
+      besides === undefined ? decodeLimit(this.#context.results.decode) : await besides();
+    const limit = await this.#limit(generatorCores, decode);
     return {
       device: this.#device,
       setting: this.setting,
@@ -149,6 +154,7 @@ export class Bout {
       generatorCores,
       eventLoopP99Ms: eventLoopP99Ms(after),
       uses,
+      decode: decode ?? null,
       limit,
       ratio: limit === null ? null : found.perSecond / limit,
     };
@@ -159,13 +165,12 @@ export class Bout {
     await this.server.stop();
   }
 
-  async #limit(generatorCores: number, alone?: DecodeRow): Promise<number | null> {
-    const { raw, decode } = this.#context.results;
-    const loop = bestRaw(raw, this.#device, await servedPrecision(this.server));
-    const decoded = decodeLimit(alone === undefined ? decode : [alone]);
-    if (loop === undefined || decoded === undefined) return null;
+  async #limit(generatorCores: number, decode: number | undefined): Promise<number | null> {
+    const precision = await servedPrecision(this.server);
+    const loop = bestRaw(this.#context.results.raw, this.#device, precision);
+    if (loop === undefined || decode === undefined) return null;
     const bounds = { device: this.#device, cores: CORES, generatorCores };
-    return servedLimit({ ...bounds, raw: loop.perSecond, decode: decoded });
+    return servedLimit({ ...bounds, raw: loop.perSecond, decode });
   }
 }
 

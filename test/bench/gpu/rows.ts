@@ -29,6 +29,7 @@ export function servedRow(own: Partial<ServedRow>): ServedRow {
     generatorCores: 1,
     eventLoopP99Ms: 5,
     uses: [],
+    decode: 4000,
     limit: 2000,
     ratio: 0.5,
     ...own,
