@@ -42,7 +42,7 @@ export class IntakeHub {
   #workerOf(index: number): Worker {
     const known = this.#workers.get(index);
     if (known !== undefined) return known;
-    const worker = new Worker(new URL('./intake.js', import.meta.url));
+    const worker = new Worker(new URL('./intake.js', import.meta.url), { name: 'intake' });
     this.#workers.set(index, worker);
     const blocks = new Map<number, SharedArrayBuffer>();
     worker.on('message', (arrivals: Arrivals) => {

@@ -74,11 +74,11 @@ function pipelined(
 ): Lanes {
   const sessions = Array.from({ length: engine.plan.sessions }, () => {
     const config: SessionThreadConfig = { engine };
-    return new WorkerThread<SessionTask, SessionAnswer>('./session-thread.js', config, onDeath);
+    return new WorkerThread<SessionTask, SessionAnswer>('session', config, onDeath);
   });
   const helpers = Array.from({ length: 1 + Math.max(1, engine.decodeLanes) }, (_, index) => {
     const config: HelperThreadConfig = { engine, slots, blocksLoaders: index === 0 };
-    return new WorkerThread<HelperTask, HelperAnswer>('./helper-thread.js', config, onDeath);
+    return new WorkerThread<HelperTask, HelperAnswer>('helper', config, onDeath);
   });
   const pool = new HelperPool(helpers);
   const { width, height } = engine.input;

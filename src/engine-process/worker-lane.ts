@@ -13,7 +13,7 @@ export class WorkerLane implements Lane {
   constructor(config: LaneConfig, onDeath: (reason: string) => void) {
     this.hasSession = config.hasSession;
     this.hasWide = config.hasWide;
-    this.#thread = new WorkerThread('./lane.js', config, onDeath);
+    this.#thread = new WorkerThread('lane', config, onDeath);
   }
 
   get isIdle(): boolean {

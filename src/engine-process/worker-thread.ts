@@ -26,6 +26,12 @@ export interface Thread<Task, Answer> {
   post(task: Task, transfer: readonly Transferable[], onAnswer: (answer: Answer) => void): void;
 }
 
+const ENTRIES = {
+  lane: './lane.js',
+  session: './session-thread.js',
+  helper: './helper-thread.js',
+} as const;
+
 export class WorkerThread<Task, Answer extends { readonly kind: string }> implements Thread<
   Task,
   Answer
@@ -36,11 +42,11 @@ export class WorkerThread<Task, Answer extends { readonly kind: string }> implem
   busySince: number | undefined;
 
   /**
-   * @param entry the file beside this one
+   * @param name what it does: newer versions of Node show it to the system, for `top -H` and the like
    * @param onDeath the thread is gone or gives up; nothing it held can be trusted any more
    */
-  constructor(entry: string, workerData: unknown, onDeath: (reason: string) => void) {
-    this.#worker = new Worker(new URL(entry, import.meta.url), { workerData });
+  constructor(name: keyof typeof ENTRIES, workerData: unknown, onDeath: (reason: string) => void) {
+    this.#worker = new Worker(new URL(ENTRIES[name], import.meta.url), { name, workerData });
     this.#worker.on('message', (message: Answer | ThreadReady | ThreadEnd) => {
       if (isEnd(message)) onDeath(message.message);
       else if (isReady(message)) this.#onReady?.(message);

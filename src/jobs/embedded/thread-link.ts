@@ -30,7 +30,7 @@ export class ThreadLink {
   readonly #opened: Promise<void>;
 
   constructor(entry: URL, config: ThreadConfig, events: ThreadEvents) {
-    this.#worker = new Worker(entry, { workerData: config });
+    this.#worker = new Worker(entry, { name: 'jobs', workerData: config });
     this.#opened = new Promise((resolve, reject) => {
       this.#worker.on('message', (message: StoreMessage) => {
         switch (message.kind) {
