@@ -1,9 +1,16 @@
+import { setTimeout } from 'node:timers/promises';
 import type { DeviceName } from '../../src/config/devices.js';
 import { type Context, CORES, forEach, mainDevices } from './context.js';
 import { decodeRows } from './decode.js';
 import { decodeLimit } from './limits.js';
 import type { PartName } from './options.js';
 import { Bout, ensureProfile, fullLoad, rowLine } from './serve.js';
+
+/**
+ * A server that has its profile from the cache checks it as soon as it has nothing else to do. With
+ * others at work beside it that would take for ever, and would be in their way.
+ */
+const SETTLE_MS = 30_000;
 
 type Compared = Extract<PartName, 'batch1' | 'sweep' | 'steps'>;
 
@@ -74,6 +81,7 @@ async function startAll(
     }
   });
   const bouts = (await Promise.all(starting)).flat();
+  if (!context.options.quick) await setTimeout(SETTLE_MS);
   // One after the other: they would be in each other's way.
   for (const bout of bouts) await bout.warmUp(most);
   return bouts;
