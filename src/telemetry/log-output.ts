@@ -3,8 +3,12 @@ const MAX_WRITE_BYTES = 4096;
 /** What is kept for whoever reads the log: some thousand lines. */
 const MAX_PENDING_BYTES = 2 ** 20;
 const RETRY_MS = 20;
+/** A disk that is full or a reader that has gone may be another one tomorrow. */
+const BROKEN_RETRY_MS = 1000;
 /** How long the end of a process waits for a reader, so that its last words are not lost. */
 const LAST_WORDS_MS = 500;
+
+type Outcome = 'done' | 'later' | 'broken';
 
 /** What is written to; it throws what `writeSync` throws. */
 export interface LogSink {
@@ -24,7 +28,6 @@ export class LogOutput {
   /** A write was cut off in the middle of a line: how much of the first one is out. */
   #written = 0;
   #isScheduled = false;
-  #isBroken = false;
   /** Since the last line that said so. */
   #unsaid = 0;
   /** Since the start. */
@@ -37,7 +40,7 @@ export class LogOutput {
   }
 
   write(line: string): void {
-    if (this.#isBroken || this.#bytes >= MAX_PENDING_BYTES) {
+    if (this.#bytes >= MAX_PENDING_BYTES) {
       this.dropped++;
       this.#unsaid++;
       return;
@@ -58,17 +61,25 @@ export class LogOutput {
 
   /** The process ends: whoever reads has a little time to catch up. */
   end(): void {
-    for (let waited = 0; !this.#writeAll() && waited < LAST_WORDS_MS; waited += RETRY_MS) {
+    for (
+      let waited = 0;
+      this.#writeAll() === 'later' && waited < LAST_WORDS_MS;
+      waited += RETRY_MS
+    ) {
       this.#sink.sleep(RETRY_MS);
     }
   }
 
   #continue(): void {
-    this.#isScheduled = !this.#writeAll();
-    if (!this.#isScheduled) return;
-    setTimeout(() => {
-      this.#continue();
-    }, RETRY_MS).unref();
+    const outcome = this.#writeAll();
+    this.#isScheduled = outcome !== 'done';
+    if (outcome === 'done') return;
+    setTimeout(
+      () => {
+        this.#continue();
+      },
+      outcome === 'later' ? RETRY_MS : BROKEN_RETRY_MS,
+    ).unref();
   }
 
   #append(line: string): void {
@@ -77,23 +88,18 @@ export class LogOutput {
     this.#bytes += bytes.length;
   }
 
-  /** @returns whether nothing is left */
-  #writeAll(): boolean {
+  #writeAll(): Outcome {
     while (this.#lines.length > 0) {
       const next = this.#next();
       try {
         this.#wrote(this.#sink.write(next));
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException;
-        if (code === 'EAGAIN' || code === 'EBUSY') return false;
-        // Nobody will ever read it.
-        this.#isBroken = true;
-        this.#lines = [];
-        return true;
+        return code === 'EAGAIN' || code === 'EBUSY' ? 'later' : 'broken';
       }
       if (this.#lines.length === 0 && this.#unsaid > 0) this.#append(this.#confession());
     }
-    return true;
+    return 'done';
   }
 
   /** Whole lines, as many as go out at once; a longer one alone. */
