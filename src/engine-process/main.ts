@@ -29,6 +29,7 @@ import {
 } from '../engine/wire.js';
 import { Batcher } from './batcher.js';
 import { BytePool } from './byte-pool.js';
+import { HangWatch } from './hang-watch.js';
 import { startLanes } from './lanes.js';
 import { IntakeHub } from './intake-hub.js';
 import { fillWithNoise, measure, measureDecode } from './measure.js';
@@ -36,7 +37,6 @@ import { readFrames } from './read-frames.js';
 import { reportText } from './report.js';
 
 const SOCKET_FD = 3;
-const HANG_CHECK_MS = 250;
 
 const pool = new BytePool();
 const reader = new FrameReader(handleFrame, (bytes) => pool.take(bytes));
@@ -144,13 +144,13 @@ async function configure(config: EngineConfig): Promise<void> {
       return { batch: wanted.batch, ms, decodeMs, rssBytes: process.memoryUsage.rss() };
     },
   };
+  const watch = new HangWatch(lanes, config.hangTimeoutMs);
   setInterval(() => {
-    const limit = performance.now() - config.hangTimeoutMs;
-    const hung = lanes.find(({ busySince }) => busySince !== undefined && busySince < limit);
+    const hung = watch.look();
     if (hung === undefined) return;
     const stuck: Stuck = { ids: batcher.idsIn(hung) };
     socket.write(encodeFrameHead(FRAME.stuck, stuck), endNow);
-  }, HANG_CHECK_MS).unref();
+  }, watch.everyMs).unref();
 
   const ready: Ready = {
     provider,
