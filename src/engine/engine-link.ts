@@ -18,6 +18,7 @@ import type {
   Results,
   Stuck,
 } from './messages.js';
+import { Pulse } from './pulse.js';
 import { RemoteItems } from './remote-items.js';
 import { encodeFrameHead, FRAME, type Frame, FrameReader, WIRE_VERSION } from './wire.js';
 
@@ -30,6 +31,10 @@ export interface EngineEvents {
   /** The last event, whatever ended the process. */
   onEnd(reason: string): void;
 }
+
+/** How many times as patient one is with an engine that loads, and at least for how long. */
+const LOADING_PATIENCE = 3;
+const MIN_LOADING_MS = 10_000;
 
 /**
  * One engine process, from start to end. The two talk over a Unix socket pair that exists only as
@@ -47,6 +52,9 @@ export class EngineLink {
   #hasEnded = false;
   readonly #intakes: Intakes | undefined;
   readonly #remote: RemoteItems;
+  /** Loading may take minutes, but the engine's main thread has nothing to do with it. */
+  readonly #loading: Pulse;
+  #isLoaded = false;
 
   /**
    * @param niceness above 0 it gives way to everything else on the machine
@@ -95,6 +103,16 @@ export class EngineLink {
     });
     // Writing to an engine that has just died is expected; 'close' tells the rest.
     this.#socket.on('error', () => undefined);
+    const patienceMs = Math.max(MIN_LOADING_MS, LOADING_PATIENCE * config.hangTimeoutMs);
+    this.#loading = new Pulse(patienceMs, {
+      ask: () => {
+        this.sendPing();
+      },
+      onSilence: () => {
+        this.kill('it did not answer while it was loading and was killed');
+      },
+    });
+    this.#loading.start();
   }
 
   get isMakeshift(): boolean {
@@ -138,12 +156,14 @@ export class EngineLink {
   #end(reason: string): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
+    this.#loading.stop();
     this.#events.onEnd(reason);
     this.#remote.end();
     this.#intakes?.gone(this.#remote.key);
   }
 
   #handle({ type, meta }: Frame): void {
+    this.#loading.heard();
     switch (type) {
       case FRAME.hello: {
         const { version } = meta as Hello;
@@ -156,6 +176,8 @@ export class EngineLink {
         break;
       }
       case FRAME.ready:
+        this.#isLoaded = true;
+        this.#loading.stop();
         this.#events.onReady(meta as Ready);
         break;
       case FRAME.failed:
@@ -165,7 +187,7 @@ export class EngineLink {
         this.#remote.reported(meta as Results);
         break;
       case FRAME.pong:
-        this.#events.onPong(meta as Pong);
+        if (this.#isLoaded) this.#events.onPong(meta as Pong);
         break;
       case FRAME.measured:
         this.#events.onMeasured?.(meta as Measured);

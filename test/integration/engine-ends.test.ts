@@ -49,6 +49,38 @@ describe('an engine that fails', () => {
     expect((await server.post('/predict', await solidPng(GREEN))).status).toBe(200);
   });
 
+  it('by standing still while it loads is replaced', async () => {
+    server = await TestServer.start([stubModels({ one: {} }), '--hang-timeout-ms', '1000']);
+    const [first] = server.enginePids();
+    process.kill(first as number, 'SIGKILL');
+    await until(() => server.enginePids().some((pid) => pid !== first));
+    const [loading] = server.enginePids();
+    process.kill(loading as number, 'SIGSTOP');
+    await until(() => !isAlive(loading as number));
+    await until(async () => (await fetch(`${server.url}/readyz`)).status === 200);
+    expect(JSON.stringify(server.lines)).toContain('did not answer while it was loading');
+    expect((await server.post('/predict', await solidPng(GREEN))).status).toBe(200);
+  });
+
+  it('is not what an engine does that was stopped together with its server', async () => {
+    server = await TestServer.start([
+      stubModels({ one: { sleep_ms: 500 } }),
+      ...['--hang-timeout-ms', '1000', '--sessions', '1', '--max-batch', '1'],
+    ]);
+    const engines = server.enginePids();
+    const traffic = new Traffic(server, await solidPng(GREEN), 2);
+    for (let pause = 0; pause < 2; pause++) {
+      await traffic.flows(2);
+      const all = [server.pid, ...engines];
+      for (const pid of all) process.kill(pid, 'SIGSTOP');
+      await new Promise((resolve) => setTimeout(resolve, 2500));
+      for (const pid of all) process.kill(pid, 'SIGCONT');
+    }
+    await traffic.flows(2);
+    expect((await traffic.stop()).every((status) => status === 200)).toBe(true);
+    expect(server.enginePids()).toEqual(engines);
+  });
+
   it('again and again is restarted ever more slowly, and readiness says so', async () => {
     server = await TestServer.start([stubModels({ one: {} })]);
     for (let crash = 0; crash < 3; crash++) {
