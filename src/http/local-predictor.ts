@@ -16,9 +16,10 @@ export class LocalPredictor implements Predictor {
     return this.#models.get(model).name;
   }
 
-  findCrowded(name: string | undefined): string | undefined {
+  /** Whoever asks may have wishes of its own, for which there is no room though there is no crowd. */
+  findCrowded(name: string | undefined, isAsking: boolean): string | undefined {
     const model = this.#models.find(name);
-    return model?.gate.isCrowded === true ? model.name : undefined;
+    return isAsking || model?.gate.isCrowded === true ? model?.name : undefined;
   }
 
   assess(name: string, visitor: Visitor, done: (refusal: Refusal | undefined) => void): void {

@@ -37,7 +37,7 @@ export interface Predictor {
   /** @throws for a model that is not there */
   nameOf(model: string | undefined): string;
   /**
-   * The name of a model at which somebody who comes now would have to wait.
+   * The name of a model at which somebody who comes now may be refused.
    * @param isAsking whether the client waits to be told, so that it must not be told wrongly
    */
   findCrowded(model: string | undefined, isAsking: boolean): string | undefined;
