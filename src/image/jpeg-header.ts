@@ -5,12 +5,15 @@ const SOI_LENGTH = 2;
 const APP1 = 0xe1;
 const SOS = 0xda;
 const EOI = 0xd9;
+/** Where a scan header says how many components it has, counted from its marker. */
+const SOS_COMPONENTS = 4;
 /** A camera writes about ten; a file made of nothing else must not keep the event loop busy. */
 const MAX_SEGMENTS = 1024;
 
-/** Walks the marker segments up to the frame header. `undefined` when there is none. */
+/** Walks the marker segments up to the first scan. `undefined` when there is none, or no frame. */
 export function readJpegHeader(bytes: Buffer): ImageInfo | undefined {
   let orientation = 1;
+  let frame: ImageInfo | undefined;
   let at = SOI_LENGTH;
   for (let segment = 0; segment < MAX_SEGMENTS && at + 4 <= bytes.length; segment++) {
     if (bytes[at] !== 0xff) return undefined;
@@ -26,16 +29,28 @@ export function readJpegHeader(bytes: Buffer): ImageInfo | undefined {
       at += 2;
       continue;
     }
-    if (marker === SOS || marker === EOI) return undefined;
+    if (marker === EOI) return undefined;
+    if (marker === SOS) return frame && inFull(frame, bytes[at + SOS_COMPONENTS]);
     const length = bytes.readUInt16BE(at + 2);
     if (length < 2) return undefined;
-    if (isFrameHeader(marker)) return readFrameHeader(bytes, at + 4, marker, orientation);
-    if (marker === APP1) {
+    if (isFrameHeader(marker)) {
+      frame ??= readFrameHeader(bytes, at + 4, marker, orientation);
+      if (frame === undefined) return undefined;
+    } else if (marker === APP1 && frame === undefined) {
       orientation = readExifOrientation(bytes.subarray(at + 4, at + 2 + length)) ?? orientation;
     }
     at += 2 + length;
   }
   return undefined;
+}
+
+/**
+ * A picture that comes one colour after the other is put together at the end, as a progressive one
+ * is, and decoding it takes as much.
+ */
+function inFull(frame: ImageInfo, inFirstScan: number | undefined): ImageInfo | undefined {
+  if (inFirstScan === undefined) return undefined;
+  return inFirstScan < frame.components ? { ...frame, progressive: true } : frame;
 }
 
 /** TEM and the restart markers stand alone. */

@@ -22,6 +22,17 @@ describe('inspectImage', () => {
     expect(inspectImage(bytes).progressive).toBe(true);
   });
 
+  it('takes a JPEG that comes one colour after the other for as costly as a progressive one', async () => {
+    const bytes = await picture().jpeg().toBuffer();
+    const scan = bytes.indexOf(Buffer.from('ffda', 'hex'));
+    expect(bytes[scan + 4]).toBe(3);
+    bytes[scan + 4] = 1;
+    expect(inspectImage(bytes).progressive).toBe(true);
+    // Wherever it was cut into pieces.
+    expect(inspectPieces([bytes.subarray(0, scan), bytes.subarray(scan)]).progressive).toBe(true);
+    expectCode('invalid_image', () => inspectImage(bytes.subarray(0, scan)));
+  });
+
   it('counts the components of grey and CMYK JPEGs', async () => {
     const grey = await picture().toColourspace('b-w').jpeg().toBuffer();
     const cmyk = await picture().toColourspace('cmyk').jpeg().toBuffer();
