@@ -40,7 +40,7 @@ export class Fronts {
   readonly #slots: readonly Slot[];
   readonly #tenants: readonly Tenant[];
   readonly #timers = new Set<NodeJS.Timeout>();
-  readonly #reception = new Reception();
+  readonly #reception: Reception;
   readonly #counts = new FrontCounts();
   #isEnding = false;
   #settleStart: { resolve(): void; reject(error: Error): void } | undefined;
@@ -48,6 +48,7 @@ export class Fronts {
 
   constructor(host: FrontsHost, count: number) {
     this.#host = host;
+    this.#reception = new Reception(host.config.max_connections);
     this.#slots = Array.from({ length: count }, (_, index) => ({
       index,
       front: undefined,

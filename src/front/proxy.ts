@@ -28,7 +28,7 @@ export class Proxy {
       agent: this.#agent,
       method: request.method ?? 'GET',
       path: request.url ?? '/',
-      headers: withHost(endToEnd(request.rawHeaders), request),
+      headers: [...endToEnd(request.rawHeaders), ...missing(request)],
       setHost: false,
     });
     onceClosed(response, request.socket, () => {
@@ -84,9 +84,18 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
-/** HTTP/1.0 does without one, but the request is passed on as HTTP/1.1. */
-function withHost(headers: string[], { headers: { host } }: IncomingMessage): string[] {
-  return host === undefined ? [...headers, 'Host', 'localhost'] : headers;
+function isRead({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+/** What clients may leave out, and Node would add in another way or not at all. */
+function missing(request: IncomingMessage): string[] {
+  return [
+    // HTTP/1.0 does without one, but the request is passed on as HTTP/1.1.
+    ...(request.headers.host === undefined ? ['Host', 'localhost'] : []),
+    // Otherwise a POST would have a body of unknown length, if none at all.
+    ...(hasBody(request) || isRead(request) ? [] : ['Content-Length', '0']),
+  ];
 }
 
 /**

@@ -20,6 +20,11 @@ export class Reception {
   /** Those that could take one now; who has waited longest comes first. */
   readonly #free: Receiver[] = [];
   readonly #known = new Set<Receiver>();
+  readonly #maxWaiting: number;
+
+  constructor(maxWaiting: number) {
+    this.#maxWaiting = maxWaiting;
+  }
 
   /** @throws when the port cannot be had */
   async open(host: string, port: number): Promise<Address> {
@@ -52,6 +57,10 @@ export class Reception {
   #listen(host: string, port: number): Promise<Address> {
     return new Promise((resolve, reject) => {
       const server = createServer({ pauseOnConnect: true, noDelay: true }, (socket) => {
+        if (this.#waiting.length >= this.#maxWaiting) {
+          socket.destroy();
+          return;
+        }
         this.#waiting.push(socket);
         this.#handOut();
       });

@@ -3,6 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Receiver, Reception } from '../../src/front/reception.js';
 import { until } from '../helpers/server.js';
 
+const MAX_WAITING = 8;
+
 class FakeReceiver implements Receiver {
   readonly taken: Socket[] = [];
   isFull = false;
@@ -18,7 +20,7 @@ describe('the reception', () => {
   let clients: Socket[];
   let port: number;
   beforeEach(async () => {
-    reception = new Reception();
+    reception = new Reception(MAX_WAITING);
     clients = [];
     ({ port } = await reception.open('127.0.0.1', 0));
   });
@@ -50,6 +52,18 @@ describe('the reception', () => {
     await until(() => a.taken.length === 2);
     b.done();
     await until(() => b.taken.length === 2);
+  });
+
+  it('keeps only so many while nobody can take them', async () => {
+    come(MAX_WAITING + 3);
+    await until(() => clients.filter(({ closed }) => closed).length === 3);
+    const only = receiver();
+    reception.add(only);
+    for (let count = 1; count <= MAX_WAITING; count++) {
+      await until(() => only.taken.length === count);
+      only.done();
+    }
+    expect(only.taken).toHaveLength(MAX_WAITING);
   });
 
   it('keeps what nobody can take, and gives nothing to who is gone', async () => {
@@ -88,14 +102,14 @@ describe('the reception', () => {
   });
 
   it('says which port is taken', async () => {
-    await expect(new Reception().open('127.0.0.1', port)).rejects.toMatchObject({
+    await expect(new Reception(MAX_WAITING).open('127.0.0.1', port)).rejects.toMatchObject({
       code: 'EADDRINUSE',
       port,
     });
   });
 
   it('answers to a name with several addresses', async () => {
-    const named = new Reception();
+    const named = new Reception(MAX_WAITING);
     const address = await named.open('localhost', 0);
     const one = receiver();
     named.add(one);

@@ -267,6 +267,12 @@ describe('several processes that receive requests', () => {
     expect(text.trim().split('\n\n').at(-1)).toContain('"completed"');
     expect(ended.state).toBe('completed');
 
+    const bare = connect(server.port, '127.0.0.1').setEncoding('latin1');
+    bare.write(`POST /jobs/${id}/retry HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    let answer = '';
+    for await (const part of bare) answer += part as string;
+    expect(answer).toMatch(/^HTTP\/1.1 409 /);
+
     expect(await send('/nothing', 'GET')).toBe('404');
     expect(await send('/predict', 'GET')).toBe('405');
     expect(await announce('/jobs', 300e6)).toBe('413');
