@@ -82,9 +82,13 @@ function fromEnvironment(environment: Environment): Layer {
   return layer;
 }
 
-/** A Kubernetes service called "shoal" gives every pod SHOAL_PORT=tcp://… and its relatives. */
+/**
+ * A Kubernetes service called "shoal" gives every pod SHOAL_PORT=tcp://… and its relatives, and one
+ * called "shoal-redis" SHOAL_REDIS_PORT=tcp://…
+ */
 function isKubernetesLink(name: string, text: string): boolean {
-  return /^SHOAL_(SERVICE_|PORT_\d)/.test(name) || (name === 'SHOAL_PORT' && text.includes('://'));
+  if (/^SHOAL_(\w+_)?(SERVICE_(HOST|PORT)|PORT_\d)/.test(name)) return true;
+  return name.endsWith('_PORT') && text.includes('://');
 }
 
 function fromFlags(flags: ConfigSources['flags']): Layer {

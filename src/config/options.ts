@@ -6,7 +6,6 @@ export interface Option {
   readonly flag: string;
   readonly env: string;
   readonly kind: 'string' | 'number' | 'boolean' | 'list';
-  /** `undefined` in the config file only. */
   readonly placeholder: string;
   readonly default: unknown;
   readonly description: string;

@@ -102,6 +102,14 @@ describe('loadConfig', () => {
       SHOAL_PORT_8000_TCP: 'tcp://10.0.0.1:8000',
     };
     expect(load({ environment }).port).toBe(8000);
+    const redis = {
+      SHOAL_REDIS_PORT: 'tcp://10.0.0.1:6379',
+      SHOAL_REDIS_SERVICE_HOST: '10.0.0.1',
+      SHOAL_REDIS_SERVICE_PORT_MAIN: '6379',
+      SHOAL_REDIS_PORT_6379_TCP_ADDR: '10.0.0.1',
+    };
+    expect(load({ environment: redis }).port).toBe(8000);
+    expect(() => load({ environment: { SHOAL_REDIS_PORT: '6379' } })).toThrow('unknown setting');
   });
 
   it('cannot be used to reach the prototype', () => {
