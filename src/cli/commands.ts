@@ -30,14 +30,19 @@ export async function runCommand([name = '--help', ...args]: string[]): Promise<
 }
 
 function oneLine(error: unknown): string {
-  const { code, message, port, address } = error as NodeJS.ErrnoException & {
+  const { code, message, port, address, hostname } = error as NodeJS.ErrnoException & {
     port?: number;
     address?: string;
+    hostname?: string;
   };
-  if (code === 'EADDRINUSE') return `port ${String(port)} is in use; choose another with --port`;
-  if (code === 'EACCES') return `port ${String(port)} needs more rights; choose one above 1023`;
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-    return `this machine has no address ${String(address)}; choose another with --host`;
+  // Others have the same codes, such as a folder that cannot be written to.
+  if (port !== undefined) {
+    if (code === 'EADDRINUSE') return `port ${String(port)} is in use; choose another with --port`;
+    if (code === 'EACCES') return `port ${String(port)} needs more rights; choose one above 1023`;
+  }
+  const host = address ?? hostname;
+  if (host !== undefined && (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')) {
+    return `this machine has no address ${host}; choose another with --host`;
   }
   return message.replaceAll(/\s*\n\s*/g, ' ');
 }

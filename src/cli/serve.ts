@@ -1,11 +1,12 @@
 import { parseArgs } from 'node:util';
 import { readEnvironment } from '../config/environment.js';
-import { closestTo, ConfigError, loadConfig } from '../config/load.js';
+import { ConfigError, loadConfig } from '../config/load.js';
 import { OPTIONS } from '../config/options.js';
 import type { Config } from '../config/schema.js';
 import type { Role } from '../http/app.js';
 import { startServer } from '../server.js';
 import { createLog, isPretty } from '../telemetry/log.js';
+import { usageError } from './arguments.js';
 import { banner, listeningLine } from './banner.js';
 import { serveHelp, workerHelp } from './help.js';
 import { handleSignals } from './signals.js';
@@ -66,7 +67,8 @@ export function parseServeArgs(args: string[]): ServeArgs | 'help' {
       options: { ...options, config: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
     });
   } catch (error) {
-    throw usageError(error as Error);
+    const flags = ['config', 'help', ...OPTIONS.map((option) => option.flag)];
+    throw usageError(error as Error, flags, 'shoal serve');
   }
   const { help, config: file, ...values } = parsed.values as Record<string, string | boolean>;
   if (help === true) return 'help';
@@ -83,14 +85,6 @@ export function parseServeArgs(args: string[]): ServeArgs | 'help' {
     Object.entries(values).map(([flag, value]) => [flag.replaceAll('-', '_'), value]),
   );
   return { flags, file: file as string | undefined, path };
-}
-
-function usageError(error: Error): ConfigError {
-  const [sentence = ''] = error.message.split(/\. |\n/);
-  const flag = /'--([\w-]+)/.exec(sentence)?.[1] ?? '';
-  const close = closestTo(flag, ['config', 'help', ...OPTIONS.map((option) => option.flag)]);
-  const hint = close === undefined || close === flag ? '' : `, did you mean --${close}?`;
-  return new ConfigError(`${sentence}${hint}; --help lists all`);
 }
 
 function readConfig({ flags, file, path }: ServeArgs): Config {

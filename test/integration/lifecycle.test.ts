@@ -177,6 +177,7 @@ describe('start-up failures', () => {
     const { port } = blocker.address() as { port: number };
     await expectOneLine(['--port', String(port)], `port ${String(port)} is in use`);
     blocker.close();
+    await expectOneLine(['--host', 'nowhere.invalid', '--insecure'], 'no address nowhere.invalid');
   });
 
   it('models that are broken, missing or test doubles', async () => {
