@@ -47,7 +47,7 @@ export class JobRunner {
     this.model = model;
     this.#options = options;
     this.#telemetry = telemetry;
-    this.slots = LOOKAHEAD * model.plan.maxConcurrent;
+    this.slots = LOOKAHEAD * model.plan.maxConcurrent * model.devices.length;
     this.#images = new Semaphore(this.slots);
     this.#consumer = options.store.consume({
       model: model.name,
