@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http';
 import { once } from 'node:events';
+import type { Writable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ShoalError } from '../errors.js';
 import { isFinal, type JobRecord } from '../jobs/job.js';
@@ -71,9 +71,15 @@ export async function followJob(
 }
 
 /** A slow reader gets fewer events, not a longer queue of them. */
-async function write(raw: ServerResponse, event: string): Promise<void> {
+export async function write(raw: Writable, event: string): Promise<void> {
   if (raw.write(event) || raw.destroyed) return;
-  await Promise.race([once(raw, 'drain'), once(raw, 'close')]).catch(() => undefined);
+  const over = new AbortController();
+  const { signal } = over;
+  // Whichever comes second is not waited for any longer.
+  const waits = [once(raw, 'drain', { signal }), once(raw, 'close', { signal })];
+  await Promise.race(waits).catch(() => undefined);
+  over.abort();
+  await Promise.allSettled(waits);
 }
 
 function text(job: JobRecord): string {

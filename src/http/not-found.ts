@@ -5,13 +5,15 @@ import { ShoalError } from '../errors.js';
 export function answerUnknownRoutes(app: FastifyInstance): void {
   const routes: { readonly pattern: RegExp; readonly method: string }[] = [];
   app.addHook('onRoute', ({ url, method }) => {
-    const pattern = new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`);
+    const escaped = url.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&');
+    const pattern = new RegExp(`^${escaped.replaceAll(/:\w+/g, '[^/]+').replaceAll('*', '.*')}$`);
     for (const one of [method].flat()) routes.push({ pattern, method: one });
   });
   app.setNotFoundHandler((request, reply) => {
     const [path = ''] = request.url.split('?');
     const methods = routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
-    if (methods.length === 0)
+    // A file that is not there is missing, though its folder is served.
+    if (methods.length === 0 || methods.includes(request.method))
       throw new ShoalError('not_found', 'There is no such route; see GET /docs.');
     const allowed = [...new Set(methods)].join(', ');
     void reply.header('allow', allowed);

@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorCode, ShoalError, toProblem } from '../errors.js';
@@ -61,7 +61,9 @@ const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 
 /** Requests that never became one: the parser refused them, or they came too slowly. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // An answer that is under way cannot be followed by another one.
+  const { _httpMessage: answer } = socket as Socket & { _httpMessage?: ServerResponse };
+  if (error.code === 'ECONNRESET' || !socket.writable || answer?.headersSent === true) {
     socket.destroy();
     return;
   }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Reservation } from '../admission/byte-budget.js';
 import { ShoalError } from '../errors.js';
+import { discardBody } from './discard-body.js';
 
 /** Below this, chunks may be as small as they like; beyond it they must carry some weight. */
 const FREE_CHUNKS = 1024;
@@ -19,7 +20,7 @@ export function receiveBodies(app: FastifyInstance): void {
     const isEmpty = headers['content-length'] === '0' && maxBytes === undefined;
     if (is404 || isEmpty) {
       // It is told that there is no such route, whatever it sends; and nothing is no body.
-      payload.resume();
+      discardBody(payload);
       done(null);
     } else if (maxBytes === undefined) {
       done(new ShoalError('unsupported_content_type', 'No body is taken here.'));
@@ -49,8 +50,7 @@ export function receiveBody(
   };
   const refuse = (error: Error): void => {
     request.off('data', take);
-    // What still comes is read and thrown away, so that the client can read the answer.
-    request.resume();
+    discardBody(request);
     settle(error);
   };
   const take = (chunk: Buffer): void => {

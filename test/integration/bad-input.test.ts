@@ -177,7 +177,9 @@ describe('bad input', () => {
 
   it('a URL that cannot be decoded is a problem, too', async () => {
     await expectProblem(await fetch(`${server.url}/models/%zz`), 400, 'malformed_request');
-    await expectProblem(await fetch(`${server.url}/nothing`), 404, 'not_found');
+    for (const path of ['/nothing', '/docs/static/nothing', '/openapiXjson']) {
+      await expectProblem(await fetch(server.url + path), 404, 'not_found');
+    }
     const wrongMethod = await fetch(`${server.url}/models/one/predict`);
     expect(wrongMethod.headers.get('allow')).toBe('POST');
     await expectProblem(wrongMethod, 405, 'method_not_allowed');

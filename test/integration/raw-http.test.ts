@@ -8,7 +8,9 @@ describe('on the socket', () => {
   let server: TestServer;
   beforeAll(async () => {
     server = await TestServer.start([
-      stubModels({ one: {} }),
+      stubModels({ one: {}, slow: { sleep_ms: 2000 } }),
+      '--default-model',
+      'one',
       '--headers-timeout-ms',
       '1500',
       '--body-timeout-ms',
@@ -63,6 +65,43 @@ describe('on the socket', () => {
     const answer = await raw(head + '1\r\na\r\n'.repeat(100_000) + '0\r\n\r\n', true);
     expect(answer).toMatch(/^HTTP\/1\.1 400 /);
     expect(answer).toContain('tiny chunks');
+  });
+
+  it('nonsense behind a request does not get into its answer', async () => {
+    const submitted = await server.post('/jobs?model=slow', await solidPng(GREEN));
+    expect(submitted.status).toBe(202);
+    const { id } = (await submitted.json()) as { id: string };
+    const answer = await new Promise<string>((resolve) => {
+      const socket = connect(server.port, '127.0.0.1');
+      let text = '';
+      socket.on('data', (chunk) => {
+        text += chunk.toString('latin1');
+        if (text.includes('event: job')) socket.write('nonsense\r\n\r\n');
+      });
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          resolve(text);
+        });
+      socket.write(`GET /jobs/${id}/events HTTP/1.1\r\nHost: x\r\n\r\n`);
+    });
+    expect(answer.match(/HTTP\/1\.1 /g)).toEqual(['HTTP/1.1 ']);
+    await server.json(`/jobs/${id}?wait=20`);
+  });
+
+  it('a refused body of any announced length is not read for ever', async () => {
+    const socket = connect(server.port, '127.0.0.1').on('error', () => undefined);
+    socket.resume();
+    socket.write('POST /nothing HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000000000\r\n\r\n');
+    const chunk = Buffer.alloc(2 ** 20);
+    let sent = 0;
+    while (!socket.destroyed && sent < 1000) {
+      sent++;
+      await new Promise((resolve) => {
+        socket.write(chunk, resolve);
+      });
+    }
+    expect(sent).toBeLessThan(200);
   });
 
   it('requests behind another one on a connection that dies leave nothing behind', async () => {
