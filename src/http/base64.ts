@@ -92,7 +92,7 @@ function firstProblem(digits: Buffer): ShoalError {
     detail =
       'The length is not a multiple of four: the text is cut off or its "=" padding is missing.';
   } else if (/\s|\\/.test(found)) {
-    detail = `There is white space or an escape ${place}; send the base64 as one line (base64 -w0).`;
+    detail = `There is white space or an escape ${place}; send the base64 as one line (base64 < FILE | tr -d '\\n').`;
   } else if (found === '-' || found === '_') {
     detail = `This is the URL-safe alphabet ("${found}" ${place}); use "+" and "/".`;
   } else if (found === '=') {

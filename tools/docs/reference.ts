@@ -98,8 +98,8 @@ function metricsPage(): string {
 <!-- Written by \`npm run docs\` from src/telemetry/catalog.ts. -->
 
 \`GET /metrics\` in the Prometheus text format. Names, types and buckets of the first three are
-promised. Labels are closed lists: \`model\` is one of the models loaded at start, \`outcome\` one of
-ok, invalid, rejected, cancelled, unavailable, deadline and error.
+promised. Labels are closed lists: \`model\` is one of the models loaded at start, \`outcome\` of
+requests is one of ok, invalid, rejected, cancelled, unavailable, deadline and error.
 
 | name | type | labels | meaning |
 | --- | --- | --- | --- |
