@@ -76,7 +76,7 @@ function verdict(promise: string, value: number | null, isKept: boolean): Verdic
 }
 
 /** Of the retries that were sent. */
-export function admittedShare(results: readonly LoadResult[]): number | null {
+function admittedShare(results: readonly LoadResult[]): number | null {
   const sum = (pick: (result: LoadResult) => number): number =>
     results.reduce((total, result) => total + pick(result), 0);
   const sent = sum(({ retries }) => retries.honoured - retries.pending);

@@ -28,7 +28,7 @@ export function isTestRun(environment: Environment = readEnvironment()): boolean
 }
 
 /** Where this user's programs keep what can be made again. */
-export function defaultCacheFolder(environment: Environment = readEnvironment()): string {
+function defaultCacheFolder(environment: Environment = readEnvironment()): string {
   const { XDG_CACHE_HOME: xdg, LOCALAPPDATA: local } = environment;
   const base = xdg !== undefined && xdg !== '' ? xdg : (local ?? join(homedir(), '.cache'));
   return join(base, 'shoal');

@@ -44,7 +44,7 @@ export const FRAME = {
 } as const;
 export type FrameType = (typeof FRAME)[keyof typeof FRAME];
 
-export const HEADER_BYTES = 12;
+const HEADER_BYTES = 12;
 /** Far above what is sent; a length beyond it means that the stream is out of step. */
 const MAX_META_BYTES = 16 * 2 ** 20;
 const MAX_BODY_BYTES = 2 ** 30;

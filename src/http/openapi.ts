@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
-import type { TSchema } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import { VERSION } from '../version.js';
 import {
   JobForm,
@@ -36,6 +36,7 @@ const imageInput = (
       'image/jpeg': IMAGE,
       'image/png': IMAGE,
       'image/webp': IMAGE,
+      'application/octet-stream': IMAGE,
     },
   },
 });
@@ -47,6 +48,10 @@ const JOB_INPUT = imageInput(JobJson, JobForm, { querystring: JobOptions, header
 const EVENTS = {
   description: 'Events `job`, each with the whole job as its data and its version as its id.',
   content: { 'text/event-stream': { schema: JobResponse } },
+};
+const EXPOSITION = {
+  description: 'The text format of Prometheus.',
+  content: { 'text/plain': { schema: Type.String() } },
 };
 const PROBLEM = {
   description: 'An error; `code` says which.',
@@ -66,6 +71,8 @@ function inputOf(url: string, method: string | string[]): object {
       return { querystring: JobWaitQuery };
     case 'GET /jobs/:id/events':
       return { response: { 200: EVENTS } };
+    case 'GET /metrics':
+      return { response: { 200: EXPOSITION } };
     default:
       return {};
   }
@@ -76,7 +83,7 @@ const CONTENT_POLICY =
   "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; " +
   "object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
 
-/** `GET /openapi.json` and the page `GET /docs`, from the schemas that validate. */
+/** `GET /openapi.json` and the page `GET /docs`. */
 export async function openApiRoutes(app: FastifyInstance): Promise<void> {
   await app.register(swagger, {
     openapi: {

@@ -34,7 +34,7 @@ export function receiveBodies(app: FastifyInstance): void {
  * Collects a request's body as it arrives, never more than `maxBytes`. Nothing is copied.
  * @param done called exactly once
  */
-export function receiveBody(
+function receiveBody(
   request: IncomingMessage,
   { maxBytes, reservation }: { maxBytes: number; reservation: Reservation | undefined },
   done: (error: Error | null, chunks?: Buffer[]) => void,

@@ -17,7 +17,7 @@ export interface Choice {
 }
 
 /** Whether independent clients were answered in time; without a target all is well. */
-export function meetsTarget({ p99Ms, okShare }: Finding, targetP99Ms: number | undefined): boolean {
+function meetsTarget({ p99Ms, okShare }: Finding, targetP99Ms: number | undefined): boolean {
   if (targetP99Ms === undefined) return true;
   return p99Ms !== null && p99Ms <= targetP99Ms && okShare >= OK_SHARE;
 }

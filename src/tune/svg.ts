@@ -109,7 +109,7 @@ function line(x1: number, y1: number, x2: number, y2: number, className: string)
 }
 
 /** Control characters are not allowed in XML at all, however they are written. */
-export function escapeXml(text: string): string {
+function escapeXml(text: string): string {
   return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

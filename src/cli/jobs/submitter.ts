@@ -27,7 +27,7 @@ const ABOUT_ALL = new Set([
   'invalid_request',
 ]);
 
-export function concernsAll(error: Refusal | HangUp): boolean {
+function concernsAll(error: Refusal | HangUp): boolean {
   if (error instanceof HangUp) return false;
   const { status, problem } = error;
   return ABOUT_ALL.has(problem.code) || [401, 403, 404, 405].includes(status) || status < 400;
