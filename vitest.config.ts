@@ -38,7 +38,7 @@ export default defineConfig({
         test: {
           // What clients see must not depend on how many processes receive their requests.
           name: 'fronts',
-          include: ['test/integration/{auth,crash,predict}.test.ts'],
+          include: ['test/integration/{auth,bad-input,crash,jobs-follow,predict,raw-http}.test.ts'],
           env: { SHOAL_HTTP_WORKERS: '2' },
           ...SIDE_BY_SIDE,
           ...PATIENT,
