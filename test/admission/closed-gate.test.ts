@@ -1,34 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { Gate, type Refusal, type Visitor } from '../../src/admission/gate.js';
-import { Tenant } from '../../src/admission/tenant.js';
+import { Gate, type Refusal } from '../../src/admission/gate.js';
 import { Cancellation } from '../../src/cancellation.js';
 import { expectCode, expectRejection } from '../helpers/errors.js';
+import { LIMITS, visitor } from '../helpers/visitors.js';
 
 const FULL: Refusal = { code: 'gpu_memory_high', detail: 'It is full.', retryAfterSeconds: 5 };
-const VISITOR: Visitor = {
-  id: 'an-id',
-  tenant: new Tenant({
-    name: 'somebody',
-    owner: 'somebody',
-    weight: 1,
-    rate: 0,
-    concurrency: 0,
-    queueShare: 1,
-    isBackground: false,
-  }),
-  isBackground: false,
-  bytes: 1,
-  deadline: Infinity,
-  isExpected: false,
-};
-const createGate = (): Gate =>
-  new Gate({
-    maxConcurrent: 1,
-    maxQueue: 3,
-    maxQueueBytes: 100,
-    maxWaitMs: 'auto',
-    targetMs: 0,
-  });
+const VISITOR = visitor();
+const createGate = (): Gate => new Gate({ ...LIMITS, maxConcurrent: 1 });
 
 describe('a closed gate', () => {
   it('refuses everybody at once, with its own reason, and takes them when it is open', async () => {

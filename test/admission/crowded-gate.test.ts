@@ -1,34 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Gate, type GateLimits, type Visitor } from '../../src/admission/gate.js';
-import { Tenant } from '../../src/admission/tenant.js';
+import { Gate, type Visitor } from '../../src/admission/gate.js';
 import { Cancellation } from '../../src/cancellation.js';
-
-const LIMITS: GateLimits = {
-  maxConcurrent: 2,
-  maxQueue: 3,
-  maxQueueBytes: 100,
-  maxWaitMs: 'auto',
-  targetMs: 0,
-};
-const SOMEBODY = new Tenant({
-  name: 'somebody',
-  owner: 'somebody',
-  weight: 1,
-  rate: 0,
-  concurrency: 0,
-  queueShare: 1,
-  isBackground: false,
-});
-const visitor = (part: Partial<Visitor> = {}): Visitor => ({
-  id: 'an-id',
-  tenant: SOMEBODY,
-  isBackground: false,
-  bytes: 1,
-  deadline: Infinity,
-  isExpected: false,
-  ...part,
-});
+import { LIMITS, visitor } from '../helpers/visitors.js';
 
 describe('a crowded gate', () => {
   it('is crowded when whoever comes may be refused soon, not when somebody waits', async () => {

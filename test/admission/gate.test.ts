@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Gate, type GateLimits, type Visitor } from '../../src/admission/gate.js';
-import { Tenant } from '../../src/admission/tenant.js';
+import type { Tenant } from '../../src/admission/tenant.js';
 import { Cancellation } from '../../src/cancellation.js';
 import type { ShoalError } from '../../src/errors.js';
 import { expectCode, expectRejection } from '../helpers/errors.js';
+import { LIMITS, tenant, visitor } from '../helpers/visitors.js';
 
 function deferred(): { promise: Promise<void>; resolve: () => void } {
   let resolve = (): void => undefined;
@@ -14,33 +15,6 @@ function deferred(): { promise: Promise<void>; resolve: () => void } {
   return { promise, resolve };
 }
 
-const LIMITS: GateLimits = {
-  maxConcurrent: 2,
-  maxQueue: 3,
-  maxQueueBytes: 100,
-  maxWaitMs: 'auto',
-  targetMs: 0,
-};
-const tenant = (name: string, weight = 1, queueShare = 1): Tenant =>
-  new Tenant({
-    name,
-    owner: name,
-    weight,
-    rate: 0,
-    concurrency: 0,
-    queueShare,
-    isBackground: false,
-  });
-const SOMEBODY = tenant('somebody');
-const visitor = (part: Partial<Visitor> = {}): Visitor => ({
-  id: 'an-id',
-  tenant: SOMEBODY,
-  isBackground: false,
-  bytes: 1,
-  deadline: Infinity,
-  isExpected: false,
-  ...part,
-});
 const tick = (): Promise<void> => new Promise(setImmediate);
 
 describe('Gate', () => {
