@@ -49,6 +49,14 @@ const EVENTS = {
   description: 'Events `job`, each with the whole job as its data and its version as its id.',
   content: { 'text/event-stream': { schema: JobResponse } },
 };
+const EventsHeaders = Type.Object({
+  'last-event-id': Type.Optional(
+    Type.Integer({
+      description: 'The version that was seen last; what is older is not sent again.',
+    }),
+  ),
+});
+const NO_EVENTS = Type.Null({ description: 'The end of the job was seen already.' });
 const EXPOSITION = {
   description: 'The text format of Prometheus.',
   content: { 'text/plain': { schema: Type.String() } },
@@ -70,7 +78,7 @@ function inputOf(url: string, method: string | string[]): object {
     case 'GET /jobs/:id':
       return { querystring: JobWaitQuery };
     case 'GET /jobs/:id/events':
-      return { response: { 200: EVENTS } };
+      return { headers: EventsHeaders, response: { 200: EVENTS, 204: NO_EVENTS } };
     case 'GET /metrics':
       return { response: { 200: EXPOSITION } };
     default:
