@@ -17,7 +17,8 @@ type Compared = Extract<PartName, 'batch1' | 'sweep' | 'steps'>;
 /**
  * Servers with different flags under the same full load. All of them are there the whole time and
  * have their turns, and decoding alone is measured before and after each: shared machines are not
- * equally fast all the time, and so everything is compared with what was measured beside it, and middle rounds are reported.
+ * equally fast all the time, and so everything is compared with what was measured beside it. Middle
+ * rounds are reported.
  */
 export async function compare(
   context: Context,

@@ -213,7 +213,7 @@ export const ConfigSchema = Type.Object(
       100,
       3_600_000,
       10_000,
-      'An engine that makes no progress for this long is killed and replaced, and so is an HTTP process that does not answer.',
+      'An engine that makes no progress for this long is killed and replaced, and so is an HTTP process that does not answer. While an engine loads it has three times as long to answer, and ten seconds at least.',
     ),
     headers_timeout_ms: integer(
       100,

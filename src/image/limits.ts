@@ -28,8 +28,8 @@ export function checkImageLimits(info: ImageInfo, limits: ImageLimits): void {
 
 /**
  * About how much memory decoding takes at its peak. A baseline JPEG costs its RGB pixels. A
- * progressive one, and one in several scans, also holds every coefficient as 16 bits. PNG and WebP cost their own pixels;
- * libvips streams them, but interlaced PNG and WebP are unpacked whole.
+ * progressive one, and one in several scans, also holds every coefficient as 16 bits. PNG and WebP
+ * cost their own pixels; libvips streams them, but interlaced PNG and WebP are unpacked whole.
  */
 export function estimateDecodeBytes(info: ImageInfo): number {
   const pixels = info.width * info.height;
