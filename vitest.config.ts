@@ -13,6 +13,8 @@ export default defineConfig({
   test: {
     globals: false,
     env: { NODE_ENV: 'test' },
+    // The test's own time-out is the limit: a machine that is slow for a second fails nothing.
+    expect: { poll: { timeout: PATIENT.testTimeout } },
     projects: [
       {
         extends: true,
