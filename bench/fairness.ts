@@ -1,6 +1,5 @@
 /**
- * npm run bench:fairness [-- --images DIR] [--seconds 20] [--form json|raw] [--json FILE]
- *                        [--concurrency 16] [-- server flags]
+ * npm run bench:fairness [-- --help]
  *
  * Two tenants share a server. B asks for a tenth of what it can do: alone, beside A that asks for
  * half, and beside A that asks for five times all of it. Says whether B notices.
@@ -9,8 +8,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { figure } from '../src/load/chart.js';
+import { choice, IMAGES, JSON_FILE, number, readArguments } from './arguments.js';
 import {
   type FairnessCase,
   type FairnessFindings,
@@ -24,19 +23,20 @@ import { verdictLine } from './overload-report.js';
 import { BenchServer } from './server.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    images: { type: 'string' },
-    seconds: { type: 'string', default: '20' },
-    form: { type: 'string', default: 'json' },
-    concurrency: { type: 'string', default: '16' },
-    json: { type: 'string' },
+const { values, serverFlags } = readArguments({
+  name: 'bench:fairness',
+  about:
+    'Two tenants share a server. Says whether one that asks for little notices one that asks for far too much.',
+  takesServerFlags: true,
+  settings: {
+    images: IMAGES,
+    seconds: number(20, 'Seconds of every step'),
+    form: choice(['json', 'raw'], 'json', 'What requests look like'),
+    concurrency: number(16, 'Connections while the peak is found'),
+    json: JSON_FILE,
   },
 });
-const seconds = Number(values.seconds);
-const concurrency = Number(values.concurrency);
-const form = values.form === 'raw' ? 'raw' : 'json';
+const { seconds, concurrency, form } = values;
 const PEAK_SECONDS = Math.min(10, seconds);
 const KEYS = { a: 'key-of-tenant-a', b: 'key-of-tenant-b' };
 /** Shares of the peak. With two tenants of the same weight, half of it is A's. */
@@ -52,7 +52,7 @@ const folder = mkdtempSync(join(tmpdir(), 'shoal-fairness-'));
 const config = join(folder, 'shoal.config.json');
 const tenants = Object.entries(KEYS).map(([name, key]) => ({ name, api_key: key }));
 writeFileSync(config, JSON.stringify({ tenants }));
-const server = await BenchServer.start(root, ['--config', config, ...positionals]);
+const server = await BenchServer.start(root, ['--config', config, ...serverFlags]);
 const generatorFor = (apiKey: string): Promise<LoadProcess> =>
   LoadProcess.start({ url: `http://127.0.0.1:${String(server.port)}`, form, images, apiKey });
 const [a, b] = await Promise.all([generatorFor(KEYS.a), generatorFor(KEYS.b)]);

@@ -1,6 +1,5 @@
 /**
- * npm run bench:jobs [-- --parts latency,throughput,redis,workers] [--seconds 6] [--rounds 20]
- *                    [--share 0.2] [--images DIR]
+ * npm run bench:jobs [-- --help]
  *
  * What jobs cost and what they bring, each against something measured in the same run. The last
  * two parts start a Redis of their own, and are left out where there is none.
@@ -10,9 +9,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { stubModels } from '../test/helpers/server.js';
 import { solidPng } from '../test/helpers/pictures.js';
+import { IMAGES, list, number, readArguments } from './arguments.js';
 import { benchImages } from './images.js';
 import { measureLatency } from './jobs-latency.js';
 import { startRedis } from './jobs-redis.js';
@@ -20,24 +19,22 @@ import { latencyTable, throughputTable, workersTable } from './jobs-report.js';
 import { measureThroughput } from './jobs-throughput.js';
 import { measureWorkers } from './jobs-workers.js';
 
-function defaultParts(): string {
-  const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
-  return hasRedis ? 'latency,throughput,redis,workers' : 'latency,throughput';
-}
+const PARTS = ['latency', 'throughput', 'redis', 'workers'] as const;
+const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { values } = parseArgs({
-  options: {
-    parts: { type: 'string', default: defaultParts() },
-    seconds: { type: 'string', default: '6' },
-    rounds: { type: 'string', default: '20' },
-    share: { type: 'string', default: '0.2' },
-    images: { type: 'string' },
+const { values } = readArguments({
+  name: 'bench:jobs',
+  about: 'What jobs cost and what they bring, each against something measured in the same run.',
+  settings: {
+    parts: list(PARTS, hasRedis ? PARTS : ['latency', 'throughput'], 'What to measure'),
+    seconds: number(6, 'Seconds of every measurement'),
+    rounds: number(20, 'How often the two servers take turns; a fifth of that in other parts'),
+    share: number(0.2, 'Requests beside the backlog, as a share of the peak'),
+    images: IMAGES,
   },
 });
-const parts = values.parts.split(',');
-const seconds = Number(values.seconds);
-const rounds = Number(values.rounds);
+const { parts, seconds, rounds } = values;
 const tell = (text: string): void => {
   process.stderr.write(`${text}\n`);
 };
@@ -55,7 +52,7 @@ if (parts.includes('latency')) {
     images: await benchImages(values.images),
     seconds,
     rounds,
-    share: Number(values.share),
+    share: values.share,
     flags: [
       ['--queue', 'embedded', '--data-dir', join(folder, 'without')],
       ['--queue', 'embedded', '--data-dir', join(folder, 'beside')],

@@ -1,17 +1,17 @@
 /**
- * npm run bench [-- --images DIR] [--seconds 6] [--rounds 3] [--concurrency 16] [-- server flags]
+ * npm run bench [-- --help]
  *
  * Every figure is a ratio against the limit measured in the same run, in alternating rounds:
  * shared machines change speed from minute to minute.
  */
 import { availableParallelism, cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { CPU } from '../src/config/devices.js';
 import { cacheFolderFor } from '../src/config/environment.js';
 import type { EngineConfig } from '../src/engine/messages.js';
 import type { Form } from '../src/load/prepared-request.js';
 import { alignColumns } from '../src/load/table.js';
+import { IMAGES, number, readArguments } from './arguments.js';
 import { engineConfig } from './engine-config.js';
 import { benchImages } from './images.js';
 import { Limit } from './limit.js';
@@ -21,26 +21,26 @@ import { median, percentile } from './report.js';
 import { BenchServer } from './server.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    images: { type: 'string' },
-    seconds: { type: 'string', default: '6' },
-    rounds: { type: 'string', default: '3' },
-    concurrency: { type: 'string', default: '16' },
+const { values, serverFlags } = readArguments({
+  name: 'bench',
+  about: 'Throughput and latency, against what the machine can do without any HTTP.',
+  takesServerFlags: true,
+  settings: {
+    images: IMAGES,
+    seconds: number(6, 'Seconds of every measurement'),
+    rounds: number(3, 'How often limit and server take turns'),
+    concurrency: number(16, 'Connections at saturation'),
   },
 });
 /** Long enough for V8 to optimise the request path, as it is in a server that runs for days. */
 const WARM_UP_SECONDS = 10;
-const seconds = Number(values.seconds);
-const rounds = Number(values.rounds);
-const concurrency = Number(values.concurrency);
+const { seconds, rounds, concurrency } = values;
 const loneSeconds = Math.max(2, seconds / 2);
 
 const images = await benchImages(values.images);
 // Measured thoroughly beforehand, or it would measure itself in the pauses between the rounds.
-await BenchServer.start(root, [...positionals, '--profile', 'full']).then((one) => one.stop());
-const server = await BenchServer.start(root, positionals);
+await BenchServer.start(root, [...serverFlags, '--profile', 'full']).then((one) => one.stop());
+const server = await BenchServer.start(root, serverFlags);
 /** What most other servers do, for comparison: every request waits for the window. */
 const windowed = await BenchServer.start(root, ['--batching', 'fixed', '--profile', 'off']);
 const startLoad = (port: number, form: Form): Promise<LoadProcess> =>

@@ -1,6 +1,5 @@
 /**
- * npm run bench:overload [-- --images DIR] [--seconds 60] [--form json|raw] [--json FILE]
- *                        [--concurrency 16] [-- server flags]
+ * npm run bench:overload [-- --help]
  *
  * Finds the most the server can do, then offers it half, once, twice and five times that, and says
  * which promises about overload it kept.
@@ -8,8 +7,8 @@
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { figure } from '../src/load/chart.js';
+import { choice, IMAGES, JSON_FILE, number, readArguments } from './arguments.js';
 import { benchImages } from './images.js';
 import { LoadProcess } from './load-process.js';
 import { MemorySamples } from './memory-samples.js';
@@ -24,19 +23,20 @@ import {
 import { BenchServer } from './server.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    images: { type: 'string' },
-    seconds: { type: 'string', default: '60' },
-    form: { type: 'string', default: 'json' },
-    concurrency: { type: 'string', default: '16' },
-    json: { type: 'string' },
+const { values, serverFlags } = readArguments({
+  name: 'bench:overload',
+  about:
+    'Offers a server half, once, twice and five times what it can answer, and says which promises it kept.',
+  takesServerFlags: true,
+  settings: {
+    images: IMAGES,
+    seconds: number(60, 'Seconds of every step'),
+    form: choice(['json', 'raw'], 'json', 'What requests look like'),
+    concurrency: number(16, 'Connections while the peak is found'),
+    json: JSON_FILE,
   },
 });
-const seconds = Number(values.seconds);
-const concurrency = Number(values.concurrency);
-const form = values.form === 'raw' ? 'raw' : 'json';
+const { seconds, concurrency, form } = values;
 const WARM_UP_SECONDS = 10;
 const PEAK_SECONDS = 10;
 const LONE_SECONDS = 3;
@@ -47,7 +47,7 @@ const tell = (text: string): void => {
   process.stderr.write(`${text}\n`);
 };
 const images = await benchImages(values.images);
-const server = await BenchServer.start(root, positionals);
+const server = await BenchServer.start(root, serverFlags);
 const load = await LoadProcess.start({
   url: `http://127.0.0.1:${String(server.port)}`,
   form,

@@ -1,4 +1,6 @@
 /**
+ * npm run bench:pipeline [-- --help]
+ *
  * How much of the time a device waits for the engine around it: a made-up model that takes 7 ms for
  * a batch of 32, fed by as many items as an engine is given at once, with and without the pipeline.
  * Nothing is decoded, so what is left is the way through the engine. Linux only.
@@ -7,28 +9,28 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { EngineLink } from '../src/engine/engine-link.js';
 import type { EngineConfig, ItemMeta, Results } from '../src/engine/messages.js';
+import { number, optionalNumber, readArguments } from './arguments.js';
 import { childrenOf } from './processes.js';
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '5' },
-    batch: { type: 'string', default: '32' },
-    'batch-ms': { type: 'string', default: '7' },
-    sessions: { type: 'string', default: '1' },
-    helpers: { type: 'string', default: '2' },
-    'in-flight': { type: 'string' },
-    'image-bytes': { type: 'string', default: '1000' },
+const { values } = readArguments({
+  name: 'bench:pipeline',
+  about: 'How long a GPU would wait for the engine around it, with a made-up model.',
+  settings: {
+    seconds: number(5, 'Seconds of every measurement'),
+    batch: number(32, 'Images that run together'),
+    'batch-ms': number(7, 'How long a batch takes'),
+    sessions: number(1, 'Sessions'),
+    helpers: number(2, 'Threads that pack and read outputs'),
+    'in-flight': optionalNumber('Images in the engine at once. Default: four batches per session'),
+    'image-bytes': number(1000, 'Bytes of every image'),
   },
 });
-const [maxBatch, batchMs, sessions] = [values.batch, values['batch-ms'], values.sessions].map(
-  Number,
-) as [number, number, number];
+const { batch: maxBatch, 'batch-ms': batchMs, sessions } = values;
 /** What a session runs, what is staged, and what is decoded meanwhile. */
-const inFlight = Number(values['in-flight'] ?? sessions * maxBatch * 4);
-const image = Buffer.alloc(Number(values['image-bytes']));
+const inFlight = values['in-flight'] ?? sessions * maxBatch * 4;
+const image = Buffer.alloc(values['image-bytes']);
 const modelPath = join(mkdtempSync(join(tmpdir(), 'shoal-pipeline-')), 'model.onnx');
 writeFileSync(modelPath, JSON.stringify({ sleep_ms: batchMs, skip_decode: true }));
 
@@ -48,7 +50,7 @@ const engineConfig = (isPipelined: boolean): EngineConfig => ({
   wideCurve: [],
   warmBatches: [1, maxBatch],
   warmUpMs: 2000,
-  decodeLanes: Number(values.helpers),
+  decodeLanes: values.helpers,
   batching: 'adaptive',
   windowMs: 10,
   maxItems: inFlight,
@@ -107,7 +109,7 @@ async function run(isPipelined: boolean): Promise<Run> {
   for (let sent = 0; sent < inFlight; sent++) link.sendItem(meta(), [image]);
   await sleep(1000);
   const before = { at: performance.now(), cpuMs: mainThreadMs(engine), items, batches, runMs };
-  await sleep(Number(values.seconds) * 1000);
+  await sleep(values.seconds * 1000);
   const took = performance.now() - before.at;
   const cpuMs = mainThreadMs(engine) - before.cpuMs;
   link.kill();

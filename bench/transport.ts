@@ -1,6 +1,5 @@
 /**
- * npm run bench:transport [-- --seconds 5] [--rounds 1] [--concurrency 32] [--form raw|json]
- *                         [--bytes 150000] [--http-workers N] [--json FILE] [-- server flags]
+ * npm run bench:transport [-- --help]
  *
  * What it costs to carry a request: a model that takes no time, bodies as large as photos that take
  * next to none to decode, and the CPU of every process and thread per request.
@@ -9,8 +8,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import sharp from 'sharp';
+import { JSON_FILE, list, number, optionalNumber, readArguments } from './arguments.js';
 import { LoadProcess } from './load-process.js';
 import { BenchServer } from './server.js';
 import { type ProcessTime, readProcess, useBetween } from './threads.js';
@@ -18,29 +17,25 @@ import { padJpeg } from './transport-body.js';
 import { type TransportRun, transportTable } from './transport-report.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    seconds: { type: 'string', default: '5' },
-    rounds: { type: 'string', default: '1' },
-    concurrency: { type: 'string', default: '32' },
-    form: { type: 'string' },
-    bytes: { type: 'string', default: '150000' },
-    'http-workers': { type: 'string' },
-    json: { type: 'string' },
+const FORMS = ['raw', 'json'] as const;
+const { values, serverFlags } = readArguments({
+  name: 'bench:transport',
+  about: 'What a request costs besides the model, by process and thread.',
+  takesServerFlags: true,
+  settings: {
+    seconds: number(5, 'Seconds of every measurement'),
+    rounds: number(1, 'How often each form is measured'),
+    concurrency: number(32, 'Connections'),
+    form: list(FORMS, FORMS, 'What requests look like'),
+    bytes: number(150_000, 'Bytes of every image'),
+    'http-workers': optionalNumber('HTTP processes of the server'),
+    json: JSON_FILE,
   },
 });
-const seconds = Number(values.seconds);
-const concurrency = Number(values.concurrency);
-const forms = values.form === undefined ? (['raw', 'json'] as const) : [asForm(values.form)];
+const { seconds, concurrency, form: forms } = values;
 /** Long enough for V8 to optimise the request path. */
 const WARM_UP_SECONDS = 5;
 const PICTURES = 6;
-
-function asForm(text: string): 'raw' | 'json' {
-  if (text !== 'raw' && text !== 'json') throw new Error('--form is raw or json');
-  return text;
-}
 
 const folder = mkdtempSync(join(tmpdir(), 'shoal-transport-'));
 process.once('exit', () => {
@@ -61,13 +56,13 @@ const images = await Promise.all(
   Array.from({ length: PICTURES }, async (_, at) => {
     const background = { r: 40 * at, g: 20 * at, b: 255 - 40 * at };
     const jpeg = sharp({ create: { width: 8, height: 8, channels: 3, background } }).jpeg();
-    return padJpeg(await jpeg.toBuffer(), Number(values.bytes));
+    return padJpeg(await jpeg.toBuffer(), values.bytes);
   }),
 );
 const workers =
-  values['http-workers'] === undefined ? [] : ['--http-workers', values['http-workers']];
+  values['http-workers'] === undefined ? [] : ['--http-workers', String(values['http-workers'])];
 const flags = ['--profile', 'off', '--max-wait-ms', '600000', ...workers];
-const server = await BenchServer.start(root, [...flags, ...positionals, stubModel()], {
+const server = await BenchServer.start(root, [...flags, ...serverFlags, stubModel()], {
   env: { NODE_ENV: 'test', SHOAL_CACHE_DIR: folder },
 });
 const url = `http://127.0.0.1:${String(server.port)}`;
@@ -99,7 +94,7 @@ for (const load of loads.values()) {
   await load.run({ kind: 'closed', concurrency, seconds: WARM_UP_SECONDS });
 }
 const runs: TransportRun[] = [];
-for (let round = 0; round < Number(values.rounds); round++) {
+for (let round = 0; round < values.rounds; round++) {
   for (const [form, load] of loads) runs.push(await measure(form, load));
 }
 for (const load of loads.values()) load.stop();
@@ -107,7 +102,7 @@ await server.stop();
 
 console.log(
   `\n${cpus()[0]?.model ?? 'unknown CPU'}, ${String(availableParallelism())} cores, Node ${process.version}\n` +
-    `bodies of ${values.bytes} bytes, ${String(concurrency)} connections, ${String(seconds)} s each\n`,
+    `bodies of ${String(values.bytes)} bytes, ${String(concurrency)} connections, ${String(seconds)} s each\n`,
 );
 console.log(transportTable(runs));
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(runs, null, 2)}\n`);

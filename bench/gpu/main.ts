@@ -1,9 +1,5 @@
 /**
- * npm run bench:gpu -- --images DIR --out DIR [--parts raw,served,…] [--devices cuda,webgpu,cpu]
- *                     [--cache-dir DIR] [--budget SECONDS] [--quick] [--seconds soak=60,…]
- *                     [--limits raw=100,…] [--concurrency 8,64,…] [--batches 1,8,…]
- *                     [--rounds 5] [--sweep-sessions 1,2] [--sweep-batches 8,16] [-- server flags]
- * npm run bench:gpu -- --pack DIR [--images DIR] [--no-fp16]
+ * npm run bench:gpu [-- --help]
  *
  * Everything about a machine with a GPU, unattended. A part that fails or takes too long does not
  * end the run, and what was found is written after every measurement.
@@ -12,12 +8,13 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cacheFolderFor } from '../../src/config/environment.js';
+import { forThisProcess } from '../arguments.js';
 import { benchImages } from '../images.js';
 import type { Part } from './context.js';
 import { measureCrashes } from './crash.js';
 import { measureDecode } from './decode.js';
 import { describeMachine } from './machine.js';
-import { type GpuOptions, parseOptions, type PartName } from './options.js';
+import { GPU_BENCH, type GpuOptions, parseOptions, type PartName } from './options.js';
 import { resultsPage } from './page.js';
 import { measureRaw } from './raw.js';
 import { emptyResults } from './results.js';
@@ -91,8 +88,8 @@ async function runAll(options: GpuOptions): Promise<void> {
   process.exit();
 }
 
+const options = forThisProcess(GPU_BENCH, parseOptions);
 try {
-  const options = parseOptions(process.argv.slice(2));
   if (options.pack === undefined) await runAll(options);
   else {
     const { pack } = await import('./pack.js');

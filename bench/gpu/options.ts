@@ -1,5 +1,18 @@
-import { parseArgs } from 'node:util';
 import { DEVICES, type DeviceName } from '../../src/config/devices.js';
+import {
+  type Bench,
+  flag,
+  IMAGES,
+  list,
+  number,
+  oneOf,
+  optionalNumber,
+  parseArguments,
+  positive,
+  type Setting,
+  text,
+  textOr,
+} from '../arguments.js';
 
 export const PARTS = [
   'machine',
@@ -77,84 +90,78 @@ const LISTS = {
   batches: { full: [1, 2, 4, 8, 16, 32, 64, 128], quick: [1, 4] },
 };
 
+/** `1,8,32` */
+const numbers = (help: string): Setting<readonly number[] | undefined> => ({
+  placeholder: 'N,N,…',
+  help,
+  read: (given) => given?.split(',').map(positive),
+});
+
+/** `soak=60,served=3`, on top of what is usual. */
+const byPart = (help: string): Setting<Partial<Record<PartName, number>>> => ({
+  placeholder: 'PART=N,…',
+  help,
+  read: (given = '') =>
+    Object.fromEntries(
+      given
+        .split(',')
+        .filter(Boolean)
+        .map((pair) => {
+          const [part = '', value = ''] = pair.split('=');
+          return [oneOf(PARTS, part), positive(value)];
+        }),
+    ),
+});
+
+export const GPU_BENCH = {
+  name: 'bench:gpu',
+  about:
+    'Everything about a machine with a GPU, unattended. A part that fails or takes too long does not\n' +
+    'end the run, and what was found is written after every measurement.',
+  takesServerFlags: true,
+  settings: {
+    images: IMAGES,
+    out: textOr('bench-gpu', 'DIR', 'Where to write results.json and results.md'),
+    parts: list(PARTS, PARTS, 'What to measure'),
+    devices: list(DEVICES, ['cuda', 'webgpu', 'cpu'], 'What to measure it on'),
+    'cache-dir': text('DIR', "As the server's --cache-dir"),
+    budget: number(3600, 'Seconds for everything together; what finds no time left is skipped'),
+    quick: flag('Make everything short, to see whether it works'),
+    seconds: byPart('Seconds of each measurement of a part, of the whole for crash and soak'),
+    limits: byPart('Seconds after which a part is given up'),
+    concurrency: numbers('Clients at once, where that is varied'),
+    batches: numbers('Batch sizes of the raw loop'),
+    rounds: optionalNumber('How often the servers of a comparison have their turns'),
+    'sweep-sessions': numbers('Sessions of the sweep'),
+    'sweep-batches': numbers('Batch sizes of the sweep'),
+    pack: text('DIR', 'Measure nothing: write what a bare machine needs besides Node to run this'),
+    'no-fp16': flag('Leave the model in 16 bits out of that'),
+  },
+} satisfies Bench<Record<string, Setting<unknown>>>;
+
 /** @throws with one line that says what is wrong */
 export function parseOptions(args: readonly string[]): GpuOptions {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    allowNegative: true,
-    options: {
-      images: { type: 'string' },
-      out: { type: 'string', default: 'bench-gpu' },
-      pack: { type: 'string' },
-      fp16: { type: 'boolean', default: true },
-      parts: { type: 'string', default: PARTS.join() },
-      devices: { type: 'string', default: 'cuda,webgpu,cpu' },
-      'cache-dir': { type: 'string' },
-      budget: { type: 'string', default: '3600' },
-      quick: { type: 'boolean', default: false },
-      seconds: { type: 'string', default: '' },
-      limits: { type: 'string', default: '' },
-      concurrency: { type: 'string' },
-      batches: { type: 'string' },
-      rounds: { type: 'string' },
-      'sweep-sessions': { type: 'string' },
-      'sweep-batches': { type: 'string' },
-    },
-  });
+  const { values, serverFlags } = parseArguments(GPU_BENCH, args);
   const { quick } = values;
-  const list = (name: keyof typeof LISTS): readonly number[] =>
-    numbers(values[name], `--${name}`) ?? LISTS[name][quick ? 'quick' : 'full'];
-  const seconds = byPart(values.seconds, quick ? QUICK_SECONDS : SECONDS);
+  const seconds = { ...(quick ? QUICK_SECONDS : SECONDS), ...values.seconds };
   return {
     images: values.images,
     out: values.out,
     pack: values.pack,
-    packsFp16: values.fp16,
-    parts: words(values.parts, PARTS, '--parts'),
-    devices: words(values.devices, DEVICES, '--devices'),
+    packsFp16: !values['no-fp16'],
+    parts: values.parts,
+    devices: values.devices,
     cacheDir: values['cache-dir'],
-    budget: positive(values.budget, '--budget'),
+    budget: values.budget,
     quick,
     seconds,
     // A longer soak has more time by itself.
-    limits: byPart(values.limits, { ...LIMITS, soak: LIMITS.soak + seconds.soak }),
-    concurrency: list('concurrency'),
-    batches: list('batches'),
-    rounds: positive(values.rounds ?? (quick ? '1' : '5'), '--rounds'),
-    sweepSessions: numbers(values['sweep-sessions'], '--sweep-sessions'),
-    sweepBatches: numbers(values['sweep-batches'], '--sweep-batches'),
-    serverFlags: positionals,
+    limits: { ...LIMITS, soak: LIMITS.soak + seconds.soak, ...values.limits },
+    concurrency: values.concurrency ?? LISTS.concurrency[quick ? 'quick' : 'full'],
+    batches: values.batches ?? LISTS.batches[quick ? 'quick' : 'full'],
+    rounds: values.rounds ?? (quick ? 1 : 5),
+    sweepSessions: values['sweep-sessions'],
+    sweepBatches: values['sweep-batches'],
+    serverFlags,
   };
-}
-
-function words<T extends string>(text: string, known: readonly T[], flag: string): T[] {
-  return text.split(',').map((word) => {
-    const found = known.find((one) => one === word);
-    if (found === undefined) throw new Error(`${flag}: "${word}" is none of ${known.join(', ')}`);
-    return found;
-  });
-}
-
-function numbers(text: string | undefined, flag: string): number[] | undefined {
-  return text?.split(',').map((one) => positive(one, flag));
-}
-
-function positive(text: string, flag: string): number {
-  const value = Number(text);
-  if (!(value > 0)) throw new Error(`${flag}: "${text}" is not a number above 0`);
-  return value;
-}
-
-/** `soak=60,served=3` on top of what is usual. */
-function byPart(text: string, usual: Record<PartName, number>): Record<PartName, number> {
-  const own = text.split(',').filter(Boolean);
-  return own.reduce(
-    (all, pair) => {
-      const [name = '', value = ''] = pair.split('=');
-      const [part] = words(name, PARTS, 'a part');
-      return part === undefined ? all : { ...all, [part]: positive(value, name) };
-    },
-    { ...usual },
-  );
 }
