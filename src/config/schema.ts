@@ -124,6 +124,7 @@ export const ConfigSchema = Type.Object(
     }),
     tenants: Type.Array(TenantSchema, {
       default: [],
+      placeholder: 'see below',
       description:
         'More keys, each with a name, a weight and limits of its own (config file only).',
     }),
@@ -146,6 +147,7 @@ export const ConfigSchema = Type.Object(
     }),
     models: Type.Array(ModelEntrySchema, {
       default: [],
+      placeholder: 'see below',
       description:
         'What to serve, with settings per model (config file only). None: the bundled model.',
     }),

@@ -64,15 +64,19 @@ tenants:
   - name: nightly
     api_key: a-secret-of-the-job
     priority: background # unless a request says X-Priority: interactive
+    webhook_secret: whsec_… # signs the call-backs of its jobs, instead of webhook_secrets
 \`\`\`
 
 ## Model packages
 
-A model package is a folder with \`model.onnx\` and \`shoal.json\`:
+A model package is a folder with \`model.onnx\` and \`shoal.json\`, and \`model.fp16.onnx\` where there is the same model
+with half the precision (see \`precision\`). A file of another name works as well: \`shoal serve other.onnx\` looks for
+\`shoal.json\` and \`other.fp16.onnx\` beside it.
 
 \`\`\`json
 {
   "name": "detector",
+  "description": "People and bicycles, trained in May",
   "head": "ssd",
   "input": { "width": 300, "height": 300 },
   "labels": ["person", "bicycle"]
@@ -81,7 +85,8 @@ A model package is a folder with \`model.onnx\` and \`shoal.json\`:
 
 The head \`ssd\` expects an input of uint8 \`[N, height, width, 3]\` (RGB) and the outputs \`boxes\`
 \`[N, K, 4]\` (x1, y1, x2, y2 in 0..1), \`scores\` \`[N, K]\` and \`classes\` \`[N, K]\` (int32, from 0),
-with a dynamic N.
+with a dynamic N. \`name\` (that of the folder when it is missing) is what the model is called in URLs and metrics,
+\`description\` is shown by \`GET /models\`; the other three are needed.
 `;
 }
 
