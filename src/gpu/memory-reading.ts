@@ -1,3 +1,5 @@
+import { SMI_FORMAT, smiFields, smiNumber } from './smi-csv.js';
+
 /** What one GPU says about itself. */
 export interface GpuReading {
   readonly vendor: 'nvidia' | 'amd';
@@ -20,24 +22,26 @@ export interface ProcessReading {
 }
 
 const MiB = 2 ** 20;
-const FORMAT = '--format=csv,noheader,nounits';
 export const GPU_QUERY = [
   '--query-gpu=index,uuid,name,memory.used,memory.total,utilization.gpu',
-  FORMAT,
+  SMI_FORMAT,
 ] as const;
-export const PROCESS_QUERY = ['--query-compute-apps=pid,gpu_uuid,used_gpu_memory', FORMAT] as const;
+export const PROCESS_QUERY = [
+  '--query-compute-apps=pid,gpu_uuid,used_gpu_memory',
+  SMI_FORMAT,
+] as const;
 
 /** One line of `nvidia-smi`; `undefined` for whatever does not say how much memory is in use. */
 export function parseGpuLine(line: string): GpuReading | undefined {
-  const [index, uuid, name, used, total, busy] = fieldsOf(line, 6) ?? [];
+  const [index, uuid, name, used, total, busy] = smiFields(line, 6) ?? [];
   if (uuid === undefined || name === undefined || name === '') return undefined;
-  const at = toNumber(index);
-  const usedMiB = toNumber(used);
-  const totalMiB = toNumber(total);
+  const at = smiNumber(index);
+  const usedMiB = smiNumber(used);
+  const totalMiB = smiNumber(total);
   if (at === undefined || usedMiB === undefined || totalMiB === undefined) return undefined;
   // What cannot be is not a reading, whatever it looks like.
   if (!uuid.startsWith('GPU-') || totalMiB === 0 || usedMiB > totalMiB) return undefined;
-  const percent = toNumber(busy);
+  const percent = smiNumber(busy);
   return {
     vendor: 'nvidia',
     index: at,
@@ -50,19 +54,9 @@ export function parseGpuLine(line: string): GpuReading | undefined {
 }
 
 export function parseProcessLine(line: string): ProcessReading | undefined {
-  const [pid, uuid, used] = fieldsOf(line, 3) ?? [];
-  const id = toNumber(pid);
-  const usedMiB = toNumber(used);
+  const [pid, uuid, used] = smiFields(line, 3) ?? [];
+  const id = smiNumber(pid);
+  const usedMiB = smiNumber(used);
   if (id === undefined || usedMiB === undefined || uuid === undefined) return undefined;
   return /^(GPU|MIG)-/.test(uuid) ? { pid: id, uuid, bytes: usedMiB * MiB } : undefined;
-}
-
-function fieldsOf(line: string, count: number): string[] | undefined {
-  const fields = line.split(',').map((field) => field.trim());
-  return fields.length === count ? fields : undefined;
-}
-
-/** `[N/A]`, `[Not Supported]` and the like are no numbers. */
-function toNumber(field: string | undefined): number | undefined {
-  return field !== undefined && /^\d{1,9}$/.test(field) ? Number(field) : undefined;
 }

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { SMI_FORMAT, smiFields, smiNumber } from './smi-csv.js';
 
 export interface NvidiaGpu {
   readonly index: number;
@@ -14,7 +15,7 @@ const TIMEOUT_MS = 10_000;
 
 /** What nvidia-smi says; `undefined` where it is not there or does not work. */
 export async function askNvidiaSmi(): Promise<readonly NvidiaGpu[] | undefined> {
-  const args = [`--query-gpu=${QUERY.join(',')}`, '--format=csv,noheader,nounits'];
+  const args = [`--query-gpu=${QUERY.join(',')}`, SMI_FORMAT];
   try {
     const { stdout } = await promisify(execFile)('nvidia-smi', args, { timeout: TIMEOUT_MS });
     return parseSmi(stdout);
@@ -25,13 +26,11 @@ export async function askNvidiaSmi(): Promise<readonly NvidiaGpu[] | undefined> 
 
 export function parseSmi(text: string): NvidiaGpu[] {
   return text.split('\n').flatMap((line) => {
-    const [index = '', name = '', driver = '', total = '', used = ''] = line
-      .split(',')
-      .map((cell) => cell.trim());
-    if (!/^\d+$/.test(index)) return [];
-    const bytes = (mebibytes: string): number => (Number.parseFloat(mebibytes) || 0) * 2 ** 20;
-    return [
-      { index: Number(index), name, driver, totalBytes: bytes(total), usedBytes: bytes(used) },
-    ];
+    const [at, name = '', driver = '', total, used] = smiFields(line, QUERY.length) ?? [];
+    const index = smiNumber(at);
+    if (index === undefined) return [];
+    // Some share the memory of the machine and say nothing about it.
+    const bytes = (mebibytes: string | undefined): number => (smiNumber(mebibytes) ?? 0) * 2 ** 20;
+    return [{ index, name, driver, totalBytes: bytes(total), usedBytes: bytes(used) }];
   });
 }
