@@ -57,11 +57,7 @@ const generatorFor = (apiKey: string): Promise<LoadProcess> =>
   LoadProcess.start({ url: `http://127.0.0.1:${String(server.port)}`, form, images, apiKey });
 const [a, b] = await Promise.all([generatorFor(KEYS.a), generatorFor(KEYS.b)]);
 
-// Nothing is left behind when something goes wrong on the way.
 process.once('exit', () => {
-  a.stop();
-  b.stop();
-  void server.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
+import { endWithThis } from './end-with-this.js';
 
 export interface BenchRedis {
   readonly url: string;
@@ -25,6 +26,7 @@ export async function startRedis(folder: string): Promise<BenchRedis> {
     ],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
+  endWithThis(child);
   await new Promise<void>((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code) => {

@@ -3,6 +3,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
+import { endWithThis } from './end-with-this.js';
 
 export interface SubmitOrder {
   readonly port: number;
@@ -24,6 +25,7 @@ export async function submitJobs(order: SubmitOrder): Promise<SubmitReply> {
     execArgv: ['--import', 'tsx'],
     serialization: 'advanced',
   });
+  endWithThis(child);
   child.once('exit', (code) => {
     child.emit('error', new Error(`the submitter ended with code ${String(code)}`));
   });

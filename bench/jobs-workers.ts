@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { endWithThis } from './end-with-this.js';
 import { JobsClient } from './jobs-client.js';
 import { BenchServer } from './server.js';
 
@@ -78,6 +79,7 @@ async function startWorker(
   const child = spawn(process.execPath, [...args, ...flags], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  endWithThis(child);
   const port = await new Promise<number>((resolve, reject) => {
     child.once('exit', (code) => {
       reject(new Error(`the worker ended with code ${String(code)}`));

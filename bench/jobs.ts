@@ -73,7 +73,6 @@ if (parts.includes('throughput')) {
 }
 if (parts.includes('redis') || parts.includes('workers')) {
   const redis = await startRedis(join(folder, 'redis'));
-  process.once('exit', () => void redis.stop());
   if (parts.includes('redis')) {
     const model = stubModels({ stub: {} });
     const found = await measureThroughput({ ...throughput, model, redisUrl: redis.url });

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { LoadRun } from '../src/load/load-result.js';
 import type { Form } from '../src/load/prepared-request.js';
+import { endWithThis } from './end-with-this.js';
 
 export interface LoadTarget {
   readonly url: string;
@@ -53,6 +54,7 @@ export class LoadProcess {
       execArgv: import.meta.url.endsWith('.ts') ? ['--import', 'tsx'] : [],
       serialization: 'advanced',
     });
+    endWithThis(child);
     // Nobody may be waiting when it ends.
     child.on('error', () => undefined);
     // Whoever waits for an answer then learns that there will be none.

@@ -54,12 +54,6 @@ const load = await LoadProcess.start({
   images,
 });
 
-// Nothing is left behind when something goes wrong on the way.
-process.once('exit', () => {
-  load.stop();
-  void server.stop();
-});
-
 tell(`warming up for ${String(WARM_UP_SECONDS)} s`);
 await load.run({ kind: 'closed', concurrency, seconds: WARM_UP_SECONDS });
 const findPeak = async (): Promise<number> => {

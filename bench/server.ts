@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { endWithThis } from './end-with-this.js';
 import { childrenOf, cpuSeconds, descendantsOf, roleOf } from './processes.js';
 import { type ProcessTime, readProcess } from './threads.js';
 
@@ -44,6 +45,7 @@ export class BenchServer {
       ],
       { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } },
     );
+    endWithThis(child);
     onChild?.(child);
     child.stderr.on('data', (chunk: Buffer) => {
       if (onError === undefined) process.stderr.write(chunk);
