@@ -1,6 +1,6 @@
 /**
- * Buffers for images that were decoded from base64. A fresh one per request would be garbage of
- * 150 KB each, and collecting it cost as much as parsing the request.
+ * Buffers for images that were taken out of an envelope, JSON or a form. A fresh one per request
+ * would be garbage of 150 KB each, and collecting it cost as much as parsing the request.
  */
 const free: Buffer[] = [];
 const MAX_FREE = 32;

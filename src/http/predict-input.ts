@@ -1,10 +1,11 @@
 import { ShoalError } from '../errors.js';
+import { joinForNow } from '../image/join-for-now.js';
 import { decodeBase64 } from './base64.js';
 import type { BodyForm } from './content-type.js';
 import { fieldChecker, numbersFromText } from './fields.js';
+import { takeImageBuffer } from './image-pool.js';
 import { parseJsonBody } from './json-body.js';
 import { parseMultipart, textFields } from './multipart.js';
-import { joinForNow } from './receive-body.js';
 import { DEFAULT_THRESHOLD, PredictOptions } from './schemas.js';
 
 export interface PredictInput {
@@ -64,7 +65,7 @@ function readForm(
       return { image: [decodeBase64(image, maxImageBytes)], options: rest };
     }
     case 'multipart': {
-      const parts = parseMultipart(Buffer.concat(body), form.boundary, MAX_PARTS);
+      const parts = parseMultipart(joinForNow(body), form.boundary, MAX_PARTS);
       const [image, ...more] = parts.filter(({ name }) => name === 'image');
       if (image === undefined) {
         throw new ShoalError('invalid_request', 'The form has no file field "image".');
@@ -73,7 +74,9 @@ function readForm(
         throw new ShoalError('invalid_multipart', 'One image at a time; POST /jobs takes several.');
       }
       const fields = textFields(parts.filter((part) => part !== image));
-      return { image: [image.bytes], options: numbersFromText(fields) };
+      const kept = takeImageBuffer(image.bytes.length);
+      image.bytes.copy(kept);
+      return { image: [kept], options: numbersFromText(fields) };
     }
   }
 }

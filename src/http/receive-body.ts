@@ -84,24 +84,6 @@ function receiveBody(
   request.on('close', gone);
 }
 
-/** Reused for texts that are read at once: a fresh block per request keeps the collector busy. */
-let scratch = Buffer.alloc(0);
-const MAX_SCRATCH_BYTES = 4 * 2 ** 20;
-
-/**
- * The chunks as one buffer that is valid until the next call, so only for use in the same tick.
- */
-export function joinForNow(chunks: readonly Buffer[]): Buffer {
-  const [first] = chunks;
-  if (chunks.length === 1 && first !== undefined) return first;
-  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-  if (length > MAX_SCRATCH_BYTES) return Buffer.concat(chunks);
-  if (scratch.length < length) scratch = Buffer.allocUnsafeSlow(2 ** Math.ceil(Math.log2(length)));
-  let filled = 0;
-  for (const chunk of chunks) filled += chunk.copy(scratch, filled);
-  return scratch.subarray(0, length);
-}
-
 function tooLarge(maxBytes: number): ShoalError {
   return new ShoalError('body_too_large', `The body may have at most ${String(maxBytes)} bytes.`);
 }

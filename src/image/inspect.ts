@@ -1,5 +1,6 @@
 import { ShoalError } from '../errors.js';
 import type { ImageInfo } from './info.js';
+import { joinForNow } from './join-for-now.js';
 import { readJpegHeader } from './jpeg-header.js';
 import { readPngHeader } from './png-header.js';
 import { readWebpHeader } from './webp-header.js';
@@ -29,7 +30,7 @@ export function inspectPieces(pieces: readonly Buffer[]): ImageInfo {
     const info = readJpegHeader(first);
     if (info !== undefined) return info;
   }
-  return inspectImage(pieces.length === 1 ? first : Buffer.concat(pieces));
+  return inspectImage(joinForNow(pieces));
 }
 
 const READERS = [

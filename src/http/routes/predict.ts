@@ -89,8 +89,8 @@ export function predictRoutes(app: FastifyInstance, dependencies: PredictDepende
     };
     const answer = await guest.predict({ image, info, threshold, cancellation, onAdmitted });
     // An engine that has answered has read the whole of it; those before it have ended.
-    if (form.kind === 'json') for (const piece of image) giveBackImageBuffer(piece);
-    else freeNow(image);
+    if (form.kind === 'image') freeNow(image);
+    else for (const piece of image) giveBackImageBuffer(piece);
     context.predictedMs = answer.predictedMs;
     const admitted = received + (stagesMs.admit ?? 0);
     const answered = performance.now();
