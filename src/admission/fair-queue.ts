@@ -26,6 +26,11 @@ export class FairQueue<T> {
     return this.#size;
   }
 
+  /** Flows that wait, or have had more than their share so far. */
+  get flows(): number {
+    return this.#backlogs.size;
+  }
+
   sizeOf(flow: Flow): number {
     return this.#backlogs.get(flow)?.items.length ?? 0;
   }
@@ -44,14 +49,19 @@ export class FairQueue<T> {
   shift(): T | undefined {
     let next: Backlog<T> | undefined;
     for (const backlog of this.#backlogs.values()) {
-      if (backlog.items.length > 0 && (next === undefined || backlog.tag < next.tag))
+      if (backlog.items.length === 0) {
+        // As if it had never been there.
+        if (backlog.tag <= this.#virtualTime) this.#backlogs.delete(backlog.flow);
+      } else if (next === undefined || backlog.tag < next.tag) {
         next = backlog;
+      }
     }
     if (next === undefined) return undefined;
     this.#virtualTime = next.tag;
     next.tag += 1 / next.flow.weight;
-    this.#size--;
-    return next.items.shift();
+    const item = next.items.shift();
+    this.#left();
+    return item;
   }
 
   /** True when it was still there. */
@@ -60,7 +70,7 @@ export class FairQueue<T> {
     const at = items.indexOf(item);
     if (at < 0) return false;
     items.splice(at, 1);
-    this.#size--;
+    this.#left();
     return true;
   }
 
@@ -76,6 +86,12 @@ export class FairQueue<T> {
       ahead += Math.min(other.items.length, before);
     }
     return ahead;
+  }
+
+  /** When nobody waits nobody owes anything, and those who came once need not be remembered. */
+  #left(): void {
+    this.#size--;
+    if (this.#size === 0) this.#backlogs.clear();
   }
 
   #tagOf(backlog: Backlog<T> | undefined): number {

@@ -68,7 +68,7 @@ export class Gate {
   readonly #bookings = new Bookings();
   readonly forecast = new Forecast();
   readonly #turns = new Turns();
-  readonly #inFlightOf = new Map<Tenant, number>();
+  readonly #inFlightOf = new WeakMap<Tenant, number>();
   readonly #waitingBytes = { interactive: 0, background: 0 };
   #inFlight = { interactive: 0, background: 0 };
   #closedFor: Refusal | undefined;

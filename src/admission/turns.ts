@@ -9,7 +9,7 @@ import type { Tenant } from './tenant.js';
 export class Turns {
   /** The latest that has left. */
   #clock = 1;
-  readonly #last = new Map<Tenant, number>();
+  readonly #last = new WeakMap<Tenant, number>();
 
   /**
    * @param inWork how many items of this tenant are in work

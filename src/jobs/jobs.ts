@@ -11,6 +11,8 @@ import { startCourier } from './webhooks/courier.js';
 
 /** What a job that runs when the server is told to stop may still take. */
 const CLOSE_GRACE_MS = 2000;
+/** Owners whose keys are not known here; one that is forgotten starts anew. */
+const MAX_OTHERS = 1000;
 
 /** Everything about jobs in one process: their store, those who run them, those who follow them. */
 export class Jobs {
@@ -74,8 +76,9 @@ export class Jobs {
     const known = this.#tenants.get(owner) ?? this.#others.get(owner);
     if (known !== undefined) return known;
     const tenant = backgroundTenant(owner);
-    if (this.#others.size > 1000) this.#others.clear();
     this.#others.set(owner, tenant);
+    const [oldest] = this.#others.keys();
+    if (this.#others.size > MAX_OTHERS && oldest !== undefined) this.#others.delete(oldest);
     return tenant;
   }
 }

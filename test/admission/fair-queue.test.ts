@@ -54,6 +54,24 @@ describe('FairQueue', () => {
     expect([queue.size, drain(queue)]).toEqual([2, '13']);
   });
 
+  it('forgets who came once, whether others wait or not', () => {
+    const queue = new FairQueue<string>();
+    const steady = flow('steady');
+    for (let index = 0; index < 300; index++) queue.push(steady, 's');
+    for (let index = 0; index < 100; index++) {
+      queue.push(flow(String(index)), 'x');
+      drain(queue, 2);
+      expect(queue.flows).toBeLessThan(5);
+    }
+    drain(queue);
+    for (let index = 0; index < 100; index++) {
+      queue.push(flow(String(index)), 'x');
+      if (index % 2 === 0) queue.shift();
+    }
+    drain(queue);
+    expect(queue.flows).toBe(0);
+  });
+
   const event = fc.record({ who: fc.nat(3), kind: fc.constantFrom('push', 'push', 'shift') });
   const weights = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 4, maxLength: 4 });
 
