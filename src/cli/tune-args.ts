@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util';
+import { DEVICES, type DeviceName } from '../config/devices.js';
+import { readEnvironment } from '../config/environment.js';
 import { ConfigError } from '../config/load.js';
 import type { Form } from '../load/prepared-request.js';
 import { LARGEST_BATCH } from '../tune/search-space.js';
@@ -7,6 +9,9 @@ import { choice, integer, number, usageError } from './arguments.js';
 export interface TuneArgs {
   /** As for `shoal serve`. */
   readonly model: string | undefined;
+  readonly device: 'auto' | DeviceName;
+  /** Empty: the usual one. */
+  readonly cacheDir: string;
   readonly targetP99Ms: number | undefined;
   readonly rate: number | undefined;
   readonly seconds: number;
@@ -22,6 +27,8 @@ export interface TuneArgs {
 }
 
 const OPTIONS = {
+  device: { type: 'string', default: 'auto' },
+  'cache-dir': { type: 'string' },
   'target-p99-ms': { type: 'string' },
   rate: { type: 'string' },
   seconds: { type: 'string', default: '5' },
@@ -47,6 +54,8 @@ export function parseTuneArgs(args: string[]): TuneArgs | 'help' {
   const windows = values.windows?.split(',') ?? [];
   return {
     model: positionals[0],
+    device: choice('device', values.device, ['auto', ...DEVICES]),
+    cacheDir: values['cache-dir'] ?? readEnvironment()['SHOAL_CACHE_DIR'] ?? '',
     targetP99Ms:
       target === undefined ? undefined : number('target-p99-ms', target, 0.001, 3_600_000),
     rate: values.rate === undefined ? undefined : number('rate', values.rate, 0.01, 100_000),

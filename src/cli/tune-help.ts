@@ -4,7 +4,8 @@ Searches the best plan for a model on this machine: sessions, threads per sessio
 batch. It serves the model with each of them in turn, sends photos to it as fast as they are
 answered, and measures the best four again. It also measures the server without any configuration,
 and says how near that comes. [model] is as for shoal serve. Settings from the environment and from
-a config file do not count. Nothing else should run meanwhile; it takes some minutes.
+a config file do not count. Nothing else should run meanwhile; it takes some minutes, and longer on
+a GPU, where every batch size has to be prepared.
 
 What is best (default: the highest throughput):
   --target-p99-ms <ms>
@@ -14,6 +15,11 @@ What is best (default: the highest throughput):
       With --target-p99-ms: they come at this rate, in requests per second.
 
 Search:
+  --device <auto|cpu|cuda|tensorrt|webgpu|coreml|dml>
+      What to run on. Default: auto, whatever the server takes by itself.
+  --cache-dir <folder>
+      Where shoal gpu install has put its libraries. Default: as for shoal serve. Measurements that
+      are kept there do not count.
   --max-batch <n>
       The largest batch to try. Default: 128, and less where throughput stops growing.
   --windows <ms,ms,…>

@@ -1,4 +1,8 @@
 import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { cacheFolderFor } from '../config/environment.js';
+import { GPU_FOLDER } from '../gpu/installation.js';
+import { VULKAN_LOADER } from '../gpu/vulkan.js';
 import { thisMachine } from '../planning/machine.js';
 import { LocalHost } from '../tune/host.js';
 import { reportOf } from '../tune/report.js';
@@ -22,7 +26,10 @@ export async function tune(args: string[]): Promise<void> {
   checkWritable('json', parsed.json);
   checkWritable('svg', parsed.svg);
   const stop = new AbortController();
-  const host = new LocalHost(parsed.model, { images, form: parsed.form });
+  const { model, device, form } = parsed;
+  const cacheFolder = cacheFolderFor(parsed.cacheDir);
+  const libraries = [GPU_FOLDER, VULKAN_LOADER].map((name) => join(cacheFolder, name));
+  const host = new LocalHost({ model, device, libraries }, { images, form });
   const interrupt = (): void => {
     // A second Ctrl-C is a person who does not want to wait for results.
     if (stop.signal.aborted) {
@@ -63,6 +70,7 @@ function write(args: TuneArgs, images: number, outcome: TuneOutcome, isEarly: bo
       version: VERSION,
       machine,
       model: args.model ?? null,
+      device: outcome.device,
       images,
       settings: { targetP99Ms, rate, seconds, rounds, maxBatch, windows, form },
       endedEarly: isEarly,
@@ -75,6 +83,7 @@ function write(args: TuneArgs, images: number, outcome: TuneOutcome, isEarly: bo
     }
     writeFileSync(json, text);
   }
-  console.log(`\n${model} on ${machine}\n\n${report.text}`);
+  const where = outcome.device === 'cpu' ? machine : `${outcome.device} (${machine})`;
+  console.log(`\n${model} on ${where}\n\n${report.text}`);
   if (isEarly) console.log('\nEnded early.');
 }

@@ -19,8 +19,11 @@ export interface InstallFolders {
   readonly downloads: string;
 }
 
+/** Of the cache folder. */
+export const GPU_FOLDER = 'gpu';
+
 export function installFolders({ platform, arch }: Host, cacheFolder: string): InstallFolders {
-  const gpu = join(resolve(cacheFolder), 'gpu');
+  const gpu = join(resolve(cacheFolder), GPU_FOLDER);
   const root = join(gpu, `cuda-${onnxRuntimeVersion()}-${platform}-${arch}`);
   return {
     root,

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import type { DeviceName } from '../config/devices.js';
 import { readEnvironment } from '../config/environment.js';
 import { ConfigError } from '../config/load.js';
 import type { PlanFacts } from './candidate.js';
@@ -12,6 +13,12 @@ const ENTRY = fileURLToPath(new URL('../cli/main.js', import.meta.url));
 /** After the load there is nothing to finish; a server that hangs must not hold up the search. */
 const PATIENCE_MS = 5000;
 const USAGE_EXIT_CODE = 2;
+
+export interface CandidateModel {
+  readonly name: string;
+  readonly plan: PlanFacts;
+  readonly device: DeviceName;
+}
 
 /** The real server, as a process of its own on a free port. */
 export class CandidateServer {
@@ -55,11 +62,9 @@ export class CandidateServer {
   }
 
   /** The models it serves, with their plans. */
-  async models(): Promise<readonly { readonly name: string; readonly plan: PlanFacts }[]> {
+  async models(): Promise<readonly CandidateModel[]> {
     const answer = await fetch(`${this.url}/models`);
-    const { models } = (await answer.json()) as {
-      models: readonly { name: string; plan: PlanFacts }[];
-    };
+    const { models } = (await answer.json()) as { models: readonly CandidateModel[] };
     return models;
   }
 

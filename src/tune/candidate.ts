@@ -1,6 +1,6 @@
 import type { Split } from '../planning/profile.js';
 
-/** What a candidate sets in the config file; all else is left to the server. */
+/** What a candidate sets; all else is left to the server. */
 export interface CandidateSettings {
   readonly sessions?: number;
   readonly threads?: number;

@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { LoadResult } from '../load/load-result.js';
 import { ConfigError } from '../config/load.js';
 import { type Candidate, flagsOf } from './candidate.js';
@@ -9,6 +9,14 @@ import { Children } from './children.js';
 import { type LoadJob, LoadGenerator, type Photos } from './load-generator.js';
 import type { StartedServer, TunerHost } from './tuner.js';
 
+export interface LocalHostOptions {
+  readonly model: string | undefined;
+  /** As for `shoal serve`. */
+  readonly device: string;
+  /** What is installed for GPUs in the real cache folder, where it is. */
+  readonly libraries: readonly string[];
+}
+
 /** Real servers on this machine, one at a time, and a real load. */
 export class LocalHost implements TunerHost {
   readonly #children = new Children();
@@ -16,12 +24,18 @@ export class LocalHost implements TunerHost {
   readonly #folder = mkdtempSync(join(tmpdir(), 'shoal-tune-'));
   readonly #model: readonly string[];
   readonly #photos: Photos;
+  #device: string;
   #generator: LoadGenerator | undefined;
 
-  constructor(model: string | undefined, photos: Photos) {
+  constructor({ model, device, libraries }: LocalHostOptions, photos: Photos) {
     this.#model = model === undefined ? [] : [model];
+    this.#device = device;
     this.#photos = photos;
     writeFileSync(this.#emptyConfig(), '{}\n');
+    mkdirSync(this.#cache());
+    for (const path of libraries.filter((one) => existsSync(one))) {
+      symlinkSync(path, join(this.#cache(), basename(path)));
+    }
   }
 
   /**
@@ -33,7 +47,8 @@ export class LocalHost implements TunerHost {
     const server = await CandidateServer.start(
       [
         ...this.#model,
-        ...['--config', this.#emptyConfig(), '--cache-dir', join(this.#folder, 'cache')],
+        ...['--config', this.#emptyConfig(), '--cache-dir', this.#cache()],
+        ...['--device', this.#device],
         ...(isMeasured ? [] : ['--profile', 'off']),
         ...flagsOf(candidate),
       ],
@@ -45,9 +60,12 @@ export class LocalHost implements TunerHost {
       const names = models.map(({ name }) => name).join(', ');
       throw new ConfigError(`give the path of one model; there are ${names}`);
     }
+    // Whatever is measured after this one shall run on the same.
+    this.#device = only.device;
     return {
       url: server.url,
       plan: only.plan,
+      device: only.device,
       memoryBytes: () => server.memoryBytes(),
       stop: () => server.stop(),
     };
@@ -70,6 +88,10 @@ export class LocalHost implements TunerHost {
   close(): void {
     this.#children.close();
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #cache(): string {
+    return join(this.#folder, 'cache');
   }
 
   #emptyConfig(): string {

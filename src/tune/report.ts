@@ -15,7 +15,7 @@ export interface TuneReport {
 
 /** The outcome of a search in all its forms. */
 export function reportOf(
-  { findings, failures }: TuneOutcome,
+  { findings, failures }: Pick<TuneOutcome, 'findings' | 'failures'>,
   about: { readonly model: string; readonly targetP99Ms: number | undefined },
 ): TuneReport {
   const { targetP99Ms } = about;

@@ -1,4 +1,6 @@
+import type { DeviceName } from '../config/devices.js';
 import { splitsFor } from '../planning/exploration.js';
+import { gpuSplits } from '../planning/gpu-plan.js';
 import type { Split } from '../planning/profile.js';
 
 /** Batch sizes are tried along a line, the smallest first. */
@@ -19,9 +21,14 @@ const FALLEN = 0.9;
 /** Two sizes in a row must bring this much more, or larger ones would only answer later. */
 const WORTHWHILE = 1.03;
 
-/** Every way to divide the cores, with adaptive batching and with each window. */
-export function linesFor(cores: number, windows: readonly number[]): Line[] {
-  return splitsFor(cores).flatMap((split) =>
+/**
+ * Every way to divide the cores, or the sessions that a GPU may have, with adaptive batching and
+ * with each window.
+ */
+export function linesFor(device: DeviceName, cores: number, windows: readonly number[]): Line[] {
+  const splits =
+    device === 'cpu' ? splitsFor(cores) : gpuSplits(device, { sessions: 'auto', threads: 'auto' });
+  return splits.flatMap((split) =>
     [undefined, ...windows].map((windowMs) => ({ ...split, windowMs })),
   );
 }

@@ -1,3 +1,4 @@
+import type { DeviceName } from '../config/devices.js';
 import type { LoadResult } from '../load/load-result.js';
 import { AUTO, autoWithTarget, type Candidate, type PlanFacts, setByHand } from './candidate.js';
 import { finalistsOf } from './choice.js';
@@ -31,6 +32,8 @@ export interface TunerHost {
 
 export interface StartedServer extends VisitedServer {
   readonly plan: PlanFacts;
+  /** What the model runs on. */
+  readonly device: DeviceName;
   stop(): Promise<void>;
 }
 
@@ -44,6 +47,8 @@ export interface TuneProgress {
 }
 
 export interface TuneOutcome {
+  /** What all of them ran on. */
+  readonly device: DeviceName;
   readonly findings: readonly Finding[];
   /** Candidates that did not work, and why. */
   readonly failures: readonly { readonly name: string; readonly reason: string }[];
@@ -63,27 +68,23 @@ export class Tuner {
   readonly #known = new Map<string, { candidate: Candidate; plan: PlanFacts; visits: Visit[] }>();
   readonly #failures: { name: string; reason: string }[] = [];
   readonly #startedAt: number;
-  #searchesLeft: number;
-  #finalsLeft: number;
+  #device: DeviceName = 'cpu';
+  #searchesLeft = 0;
+  #finalsLeft = 0;
   #doneSeconds = 0;
 
   constructor(options: TunerOptions, host: TunerHost) {
     this.#options = options;
     this.#host = host;
     this.#startedAt = host.now();
-    const { targetP99Ms, largestBatch, rounds } = options;
-    this.#searchesLeft = this.#lines().reduce(
-      (sum, line) => sum + countSizes(line, largestBatch),
-      targetP99Ms === undefined ? 1 : 2,
-    );
-    this.#finalsLeft = rounds * (1 + Math.min(4, this.#searchesLeft - 1));
+    this.#expect(options.targetP99Ms === undefined ? 1 : 2);
   }
 
   get outcome(): TuneOutcome {
     const findings = [...this.#known.values()].map(({ candidate, plan, visits }) =>
       findingOf(candidate, plan, visits),
     );
-    return { findings, failures: this.#failures };
+    return { device: this.#device, findings, failures: this.#failures };
   }
 
   /** Until all is measured or the signal comes; `outcome` has what is known then. */
@@ -99,8 +100,9 @@ export class Tuner {
 
   async #search(): Promise<void> {
     const { targetP99Ms, largestBatch } = this.#options;
-    // If this one does not work, none will.
+    // If this one does not work, none will. It also tells what the others will run on.
     await this.#visit(AUTO, 0);
+    this.#expect(targetP99Ms === undefined ? 0 : 1);
     if (targetP99Ms !== undefined) await this.#try(autoWithTarget(targetP99Ms), 0);
     for (const line of this.#lines()) {
       const tried: Tried[] = [];
@@ -140,7 +142,9 @@ export class Tuner {
     } catch (error) {
       if (this.#isStopped()) return undefined;
       const reason = (error as Error).message;
-      this.#failures.push({ name: candidate.name, reason });
+      const { name } = candidate;
+      const isKnown = this.#failures.some((one) => one.name === name && one.reason === reason);
+      if (!isKnown) this.#failures.push({ name, reason });
       this.#tell(candidate, round, reason);
       return undefined;
     }
@@ -156,6 +160,7 @@ export class Tuner {
     let server;
     try {
       server = await this.#host.start(candidate, isFinal);
+      this.#device = server.device;
       visited = await visit(server, server.plan, (job) => this.#host.load(job), {
         round,
         pace,
@@ -198,7 +203,15 @@ export class Tuner {
   }
 
   #lines(): Line[] {
-    return linesFor(this.#options.cores, this.#options.windows);
+    return linesFor(this.#device, this.#options.cores, this.#options.windows);
+  }
+
+  /** How much there is to do, as far as is known. @param others candidates that are on no line */
+  #expect(others: number): void {
+    const { largestBatch, rounds } = this.#options;
+    const sizes = this.#lines().reduce((sum, line) => sum + countSizes(line, largestBatch), 0);
+    this.#searchesLeft = others + sizes;
+    this.#finalsLeft = rounds * (1 + Math.min(4, sizes));
   }
 
   #hasTarget(): boolean {

@@ -12,6 +12,8 @@ describe('the arguments of shoal tune', () => {
   it('have defaults', () => {
     expect(parse()).toEqual({
       model: undefined,
+      device: 'auto',
+      cacheDir: '',
       targetP99Ms: undefined,
       rate: undefined,
       seconds: 5,
@@ -63,7 +65,7 @@ describe('the arguments of shoal tune', () => {
     for (const flag of listed) {
       expect(() => parseTuneArgs([`--${String(flag)}`, 'x'])).not.toThrow('Unknown option');
     }
-    expect(listed).toHaveLength(11);
+    expect(listed).toHaveLength(13);
   });
 });
 

@@ -16,15 +16,23 @@ function sizesFor(line: Line, largest: number, rates: (maxBatch: number) => numb
 
 describe('the lines of a search', () => {
   it('are the splits, with adaptive batching and each window', () => {
-    expect(linesFor(2, [])).toEqual([
+    expect(linesFor('cpu', 2, [])).toEqual([
       { sessions: 2, threads: 1, windowMs: undefined },
       { sessions: 1, threads: 2, windowMs: undefined },
     ]);
-    expect(linesFor(2, [0, 5]).map(({ windowMs }) => windowMs)).toEqual([
+    expect(linesFor('cpu', 2, [0, 5]).map(({ windowMs }) => windowMs)).toEqual([
       ...[undefined, 0, 5],
       ...[undefined, 0, 5],
     ]);
-    expect(linesFor(1, [])).toHaveLength(1);
+    expect(linesFor('cpu', 1, [])).toHaveLength(1);
+  });
+
+  it('are sessions where cores do not matter', () => {
+    expect(linesFor('cuda', 16, []).map(({ sessions }) => sessions)).toEqual([1, 2]);
+    expect(linesFor('webgpu', 16, [5])).toEqual([
+      { sessions: 1, threads: 1, windowMs: undefined },
+      { sessions: 1, threads: 1, windowMs: 5 },
+    ]);
   });
 });
 

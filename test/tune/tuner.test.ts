@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { DeviceName } from '../../src/config/devices.js';
 import { Recorder } from '../../src/load/recorder.js';
 import type { Candidate } from '../../src/tune/candidate.js';
 import type { LoadJob } from '../../src/tune/load-generator.js';
@@ -10,6 +11,7 @@ interface World {
   readonly rateOf: (candidate: Candidate) => number;
   readonly p99Of?: (candidate: Candidate) => number;
   readonly onStart?: (candidate: Candidate) => void;
+  readonly device?: DeviceName;
 }
 
 /** Servers that answer what the world says, and a clock that only loads move. */
@@ -34,6 +36,7 @@ class FakeHost implements TunerHost {
     return Promise.resolve({
       url: 'http://nowhere',
       plan: planOf(sessions, threads, max_batch),
+      device: this.#world.device ?? 'cpu',
       memoryBytes: () => 1000,
       stop: () => {
         this.#serving = undefined;
@@ -110,6 +113,19 @@ describe('a search', () => {
     for (const { visits, isFinalist } of outcome.findings) {
       expect(visits.map(({ round }) => round)).toEqual(isFinalist ? [0, 1, 2, 3] : [0]);
     }
+  });
+
+  it('tries sessions and not cores on a GPU, and knows how far it is', async () => {
+    const { host, told, outcome } = await tune(
+      { rateOf: byBatch, device: 'cuda' },
+      { cores: 16, largestBatch: 2, rounds: 1 },
+    );
+    expect(outcome.device).toBe('cuda');
+    expect(host.started.slice(0, 5)).toEqual([
+      'auto',
+      ...['1 × 1, batch 1', '1 × 1, batch 2', '2 × 1, batch 1', '2 × 1, batch 2'],
+    ]);
+    expect(told.at(-1)).toMatchObject({ share: 1, leftMs: 0 });
   });
 
   it('loads with enough clients, and for less time while it searches', async () => {
