@@ -215,7 +215,7 @@ export const ConfigSchema = Type.Object(
       100,
       3_600_000,
       10_000,
-      'An engine that makes no progress for this long is killed and replaced, and so is an HTTP process that does not answer. While an engine loads it has three times as long to answer, and ten seconds at least.',
+      'An engine that makes no progress for this long is killed and replaced, and so is an HTTP process that does not answer. While an engine loads it has three times as long to answer, and ten seconds at least; loading itself may take thirty times as long, and with TensorRT, which builds the model, 180 times. A batch that was measured to be slow may take five times as long as measured.',
     ),
     headers_timeout_ms: integer(
       100,

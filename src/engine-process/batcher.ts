@@ -1,6 +1,6 @@
 import type { ItemMeta, SessionKind } from '../engine/messages.js';
 import { visibleSize } from '../image/info.js';
-import { areOne, type BatcherConfig, rulesFor } from './batcher-config.js';
+import { areOne, type BatcherConfig, LiveRules } from './batcher-config.js';
 import { DecodeBudget } from './decode-budget.js';
 import { EarlyCancels } from './early-cancels.js';
 import { InWork } from './in-work.js';
@@ -9,7 +9,7 @@ import type { Lane, LaneAnswer, RanAnswer } from './lane-messages.js';
 import { LiveView } from './live-view.js';
 import { openingsOf } from './openings.js';
 import { droppedOutcome, outcomesOf, ranBatch } from './outcomes.js';
-import { type BatchDecision, type BatchRules, decideBatch } from './policy.js';
+import { type BatchDecision, decideBatch } from './policy.js';
 import type { Report } from './report.js';
 import { Traffic } from './traffic.js';
 import { Waitlist } from './waitlist.js';
@@ -50,16 +50,17 @@ export class Batcher {
   readonly #traffic = new Traffic();
   readonly #budget: DecodeBudget;
   readonly #early = new EarlyCancels();
-  #rules: BatchRules;
+  readonly #rules: LiveRules;
   #isWideRunning = false;
   #stopWaiting: (() => void) | undefined;
 
-  constructor(config: BatcherConfig, host: BatcherHost) {
+  /** @param fits larger batches did not fit into memory when the lanes were warmed up */
+  constructor(config: BatcherConfig, host: BatcherHost, fits = config.plan.maxBatch) {
     this.#config = config;
     this.#host = host;
     this.#sessions = host.lanes.filter(({ hasSession }) => hasSession);
     this.#decoders = host.lanes.filter(({ canDecode }) => canDecode);
-    this.#rules = rulesFor(config);
+    this.#rules = new LiveRules(config, fits, host.now());
     this.#budget = new DecodeBudget(config.maxDecodeBytes);
     this.#freeSlots = Array.from({ length: config.maxItems }, (_, slot) => slot);
   }
@@ -126,18 +127,19 @@ export class Batcher {
     const source = this.#nextSource();
     if (source.size === 0) return false;
     const now = this.#host.now();
+    const rules = this.#rules.at(now);
     const { idle, joinable, stageable } = openingsOf(this.#sessions, areOne(this.#config));
     const perItemMs = source === this.#queued ? this.#traffic.perItemMs : 0;
     const view = new LiveView(source, this.#traffic, {
       now,
-      windowMs: this.#rules.windowMs,
+      windowMs: rules.windowMs,
       idleSessions: idle.length,
       joinable: joinable.length,
       isDecodingLate: this.#queued.size > this.#decoders.length,
       stageable: stageable.length,
       perItemMs,
     });
-    const decision = decideBatch(view, this.#rules);
+    const decision = decideBatch(view, rules);
     if (decision.kind === 'wait') {
       for (const item of source.interactive) item.heldSince ??= now;
       this.#stopWaiting = this.#host.after(decision.forMs, () => {
@@ -219,24 +221,21 @@ export class Batcher {
     // While a batch was staged, or its outputs are read, its session did something else.
     const laneMs = answer.busyMs ?? now - started;
     this.#traffic.answered(now);
-    if (answer.batchSize > 0) this.#learn(laneMs, answer, isComparable);
+    if (answer.batchSize > 0) this.#learn(now, laneMs, answer, isComparable);
     for (const item of batch) this.#forget(item);
     // The lane gets its next task before the results are written out.
     this.#assignWork();
-    this.#host.report({
-      ...ranBatch(session, laneMs, answer),
-      items: outcomesOf(batch, answer),
-    });
+    const items = outcomesOf(batch, answer);
+    this.#host.report({ ...ranBatch(session, laneMs, answer), items });
   }
 
-  #learn(laneMs: number, answer: RanAnswer, isComparable: boolean): void {
+  #learn(now: number, laneMs: number, answer: RanAnswer, isComparable: boolean): void {
     if (answer.ceiling !== undefined) {
-      const maxBatch = Math.min(this.#rules.maxBatch, answer.ceiling);
-      this.#rules = { ...this.#rules, maxBatch };
+      this.#rules.lower(answer.ceiling, now);
     } else if (isComparable) {
       const decodeMs = answer.results.reduce((sum, result) => sum + result.decodeMs, 0);
-      const perItemMs = decodeMs / answer.batchSize;
-      this.#traffic.ran(this.#rules.curve, answer.batchSize, laneMs - decodeMs, perItemMs);
+      const size = answer.batchSize;
+      this.#traffic.ran(this.#rules.curve, size, laneMs - decodeMs, decodeMs / size);
     }
   }
 

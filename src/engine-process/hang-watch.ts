@@ -1,6 +1,20 @@
+import type { EngineConfig } from '../engine/messages.js';
+import { latencyMs } from '../planning/curve.js';
 import type { Lane } from './lane-messages.js';
 
 const LOOK_MS = 250;
+/** A batch may take so many times as long as it did when it was measured, alone on the machine. */
+const SLOWER = 5;
+
+/** How long a lane may take. The largest batch of a slow model may be meant to take its time. */
+export function patienceMs({
+  hangTimeoutMs,
+  curve,
+  plan,
+}: Pick<EngineConfig, 'hangTimeoutMs' | 'curve' | 'plan'>): number {
+  const longestMs = latencyMs(curve, plan.maxBatch);
+  return Number.isNaN(longestMs) ? hangTimeoutMs : Math.max(hangTimeoutMs, SLOWER * longestMs);
+}
 
 type Watched = Pick<Lane, 'busySince'>;
 

@@ -1,4 +1,5 @@
 import type { Outputs } from '../heads/outputs.js';
+import { smallerSize } from './buckets.js';
 import { isDeviceLost, isOutOfMemory } from './run-errors.js';
 
 /** Where the result of one picture lies, or why there is none. */
@@ -17,12 +18,14 @@ export interface InferredBatch {
  * alone; the others get their results. One that runs out of memory is halved as well, and what
  * did fit is remembered. Where the device is lost there is nothing to keep: that is thrown.
  * @param run runs `count` pictures from number `first` on
+ * @param buckets the only sizes that run, where there are such: pictures are filled up to the next
  */
 export async function inferBatch(
   run: (first: number, count: number) => Promise<Outputs>,
   count: number,
+  buckets: readonly number[] = [],
 ): Promise<InferredBatch> {
-  const pictures: Inferred[] = [];
+  const pictures = new Array<Inferred>(count);
   let ceiling: number | undefined;
 
   async function attempt(first: number, size: number): Promise<void> {
@@ -35,14 +38,16 @@ export async function inferBatch(
       failure = error;
     }
     if (isDeviceLost(failure)) throw failure;
-    const half = Math.ceil(size / 2);
-    if (isOutOfMemory(failure)) ceiling = Math.min(ceiling ?? half, half);
-    if (size === 1) {
-      pictures[first] = { error: failure };
+    const isTooLarge = isOutOfMemory(failure);
+    const part = isTooLarge ? smallerSize(size, buckets) : Math.ceil(size / 2);
+    if (isTooLarge) ceiling = Math.min(ceiling ?? part, part);
+    if (part >= size) {
+      pictures.fill({ error: failure }, first, first + size);
       return;
     }
-    await attempt(first, half);
-    await attempt(first + half, size - half);
+    for (let done = 0; done < size; done += part) {
+      await attempt(first + done, Math.min(part, size - done));
+    }
   }
   if (count > 0) await attempt(0, count);
   return ceiling === undefined ? { pictures } : { pictures, ceiling };

@@ -27,9 +27,9 @@ import {
   FrameReader,
   WIRE_VERSION,
 } from '../engine/wire.js';
-import { Batcher } from './batcher.js';
+import { Batcher, type BatcherHost } from './batcher.js';
 import { BytePool } from './byte-pool.js';
-import { HangWatch } from './hang-watch.js';
+import { HangWatch, patienceMs } from './hang-watch.js';
 import { startLanes } from './lanes.js';
 import { IntakeHub } from './intake-hub.js';
 import { fillWithNoise, measure, measureDecode } from './measure.js';
@@ -111,26 +111,25 @@ async function configure(config: EngineConfig): Promise<void> {
   const pictureBytes = config.input.width * config.input.height * 3;
   const slots = new SharedArrayBuffer(config.maxItems * pictureBytes);
   const { lanes, provider, placement, maxBatch } = await startLanes(config, slots, fail);
+  const fits = Math.min(maxBatch, config.ceiling ?? Infinity);
 
-  const batcher = new Batcher(
-    { ...config, plan: { ...config.plan, maxBatch } },
-    {
-      lanes,
-      now: () => performance.now(),
-      after: (ms, callback) => {
-        const timer = setTimeout(callback, ms);
-        return () => {
-          clearTimeout(timer);
-        };
-      },
-      report: (report) => {
-        if (!hasFailed) socket.write(encodeFrameText(FRAME.results, reportText(report)));
-      },
-      releaseBytes: (bytes) => {
-        if (!intakes.release(bytes)) pool.giveBack(bytes);
-      },
+  const host: BatcherHost = {
+    lanes,
+    now: () => performance.now(),
+    after: (ms, callback) => {
+      const timer = setTimeout(callback, ms);
+      return () => {
+        clearTimeout(timer);
+      };
     },
-  );
+    report: (report) => {
+      if (!hasFailed) socket.write(encodeFrameText(FRAME.results, reportText(report)));
+    },
+    releaseBytes: (bytes) => {
+      if (!intakes.release(bytes)) pool.giveBack(bytes);
+    },
+  };
+  const batcher = new Batcher(config, host, fits);
   let decodeMs: number | undefined;
   engine = {
     batcher,
@@ -144,7 +143,7 @@ async function configure(config: EngineConfig): Promise<void> {
       return { batch: wanted.batch, ms, decodeMs, rssBytes: process.memoryUsage.rss() };
     },
   };
-  const watch = new HangWatch(lanes, config.hangTimeoutMs);
+  const watch = new HangWatch(lanes, patienceMs(config));
   setInterval(() => {
     const hung = watch.look();
     if (hung === undefined) return;
@@ -156,7 +155,7 @@ async function configure(config: EngineConfig): Promise<void> {
     provider,
     ...(placement !== undefined && { placement }),
     loadMs: performance.now() - startedAt,
-    ...(maxBatch < config.plan.maxBatch && { ceiling: maxBatch }),
+    ...(fits < config.plan.maxBatch && { ceiling: fits }),
   };
   socket.write(encodeFrameHead(FRAME.ready, ready));
 }

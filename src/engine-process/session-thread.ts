@@ -33,6 +33,7 @@ async function run(runtime: Runtime, { pixels, count }: SessionTask): Promise<vo
   const { pictures, ceiling } = await inferBatch(
     async (first, size) => plainOutputs(await runtime.run(...padded(pixels, first, size, count))),
     count,
+    buckets,
   );
   const parts = partsOf(pictures);
   const ran = { kind: 'ran', pixels, ms: performance.now() - started, parts } as const;

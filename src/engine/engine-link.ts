@@ -35,6 +35,10 @@ export interface EngineEvents {
 /** How many times as patient one is with an engine that loads, and at least for how long. */
 const LOADING_PATIENCE = 3;
 const MIN_LOADING_MS = 10_000;
+/** Loading itself may take this many times as long: a driver can be stuck, too. */
+const LOAD_PATIENCE = 30;
+/** TensorRT builds the model anew, which may take many minutes. */
+const BUILD_PATIENCE = 180;
 
 /**
  * One engine process, from start to end. The two talk over a Unix socket pair that exists only as
@@ -54,6 +58,7 @@ export class EngineLink {
   readonly #remote: RemoteItems;
   /** Loading may take minutes, but the engine's main thread has nothing to do with it. */
   readonly #loading: Pulse;
+  readonly #loadTimer: NodeJS.Timeout;
   #isLoaded = false;
 
   /**
@@ -103,8 +108,7 @@ export class EngineLink {
     });
     // Writing to an engine that has just died is expected; 'close' tells the rest.
     this.#socket.on('error', () => undefined);
-    const patienceMs = Math.max(MIN_LOADING_MS, LOADING_PATIENCE * config.hangTimeoutMs);
-    this.#loading = new Pulse(patienceMs, {
+    this.#loading = new Pulse(loadingPatienceMs(config), {
       ask: () => {
         this.sendPing();
       },
@@ -113,6 +117,11 @@ export class EngineLink {
       },
     });
     this.#loading.start();
+    const isBuilt = config.device.name === 'tensorrt';
+    const loadMs = config.hangTimeoutMs * (isBuilt ? BUILD_PATIENCE : LOAD_PATIENCE);
+    this.#loadTimer = setTimeout(() => {
+      this.kill(`it was not loaded after ${String(Math.round(loadMs / 1000))} s and was killed`);
+    }, loadMs).unref();
   }
 
   get isMakeshift(): boolean {
@@ -121,6 +130,11 @@ export class EngineLink {
 
   get pid(): number | undefined {
     return this.#child.pid;
+  }
+
+  /** It did not end by itself. */
+  get wasKilled(): boolean {
+    return this.#killedFor !== undefined;
   }
 
   /** All pieces go out in one system call; an image that is elsewhere goes its own way. */
@@ -156,7 +170,7 @@ export class EngineLink {
   #end(reason: string): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#loading.stop();
+    this.#stopLoading();
     this.#events.onEnd(reason);
     this.#remote.end();
     this.#intakes?.gone(this.#remote.key);
@@ -177,7 +191,7 @@ export class EngineLink {
       }
       case FRAME.ready:
         this.#isLoaded = true;
-        this.#loading.stop();
+        this.#stopLoading();
         this.#events.onReady(meta as Ready);
         break;
       case FRAME.failed:
@@ -187,17 +201,25 @@ export class EngineLink {
         this.#remote.reported(meta as Results);
         break;
       case FRAME.pong:
-        if (this.#isLoaded) this.#events.onPong(meta as Pong);
+        if (!isPong(meta)) throw new Error('a pong that says nothing');
+        if (this.#isLoaded) this.#events.onPong(meta);
         break;
       case FRAME.measured:
         this.#events.onMeasured?.(meta as Measured);
         break;
       case FRAME.stuck:
-        this.#events.onStuck?.(meta as Stuck);
+        if (!isStuck(meta)) throw new Error('it is stuck in what is no list');
+        this.#failure = 'a batch did not come back in time (hang_timeout_ms), and it was killed';
+        this.#events.onStuck?.(meta);
         break;
       default:
         this.kill(`it sent an unknown frame ${String(type)}`);
     }
+  }
+
+  #stopLoading(): void {
+    this.#loading.stop();
+    clearTimeout(this.#loadTimer);
   }
 
   #joinIntakes(): void {
@@ -210,4 +232,19 @@ export class EngineLink {
       },
     });
   }
+}
+
+/** How long an engine that does not serve yet may take to answer: it may give way to others. */
+export function loadingPatienceMs({ hangTimeoutMs }: EngineConfig): number {
+  return Math.max(MIN_LOADING_MS, LOADING_PATIENCE * hangTimeoutMs);
+}
+
+/** What is read later, far from here, must be what it says it is. */
+function isPong(meta: unknown): meta is Pong {
+  const { rssBytes, drift } = (meta ?? {}) as Partial<Pong>;
+  return typeof rssBytes === 'number' && typeof drift === 'number';
+}
+
+function isStuck(meta: unknown): meta is Stuck {
+  return Array.isArray((meta as Partial<Stuck> | null | undefined)?.ids);
 }

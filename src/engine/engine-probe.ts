@@ -1,7 +1,8 @@
 import type { Detection } from '../heads/detection.js';
 import type { ImageInfo } from '../image/info.js';
-import { EngineLink } from './engine-link.js';
+import { EngineLink, loadingPatienceMs } from './engine-link.js';
 import type { EngineConfig, ItemOutcome, Measured, Ready } from './messages.js';
+import { Pulse } from './pulse.js';
 
 /** How long a check may take; whoever asks for it has a limit of its own. */
 const CHECK_MS = 600_000;
@@ -14,6 +15,8 @@ interface Waiter<Value> {
 /** An engine process that serves nobody: it loads the model, is tried, and is killed. */
 export class EngineProbe {
   readonly #link: EngineLink;
+  /** Whoever measures has no limit, so one that stands still must be noticed. */
+  readonly #pulse: Pulse;
   readonly #ready: Promise<Ready>;
   readonly #waiters = new Set<Waiter<never>>();
   #onMeasured: Waiter<Measured> | undefined;
@@ -32,19 +35,33 @@ export class EngineProbe {
     this.#link = new EngineLink(
       config,
       {
-        onReady: (ready) => onReady?.resolve(ready),
+        onReady: (ready) => {
+          this.#pulse.start();
+          onReady?.resolve(ready);
+        },
         onResults: ({ items }) => {
           for (const outcome of items) this.#onChecked.get(outcome.id)?.resolve(outcome);
         },
-        onPong: () => undefined,
+        onPong: () => {
+          this.#pulse.heard();
+        },
         onMeasured: (measured) => this.#onMeasured?.resolve(measured),
         onEnd: (reason) => {
+          this.#pulse.stop();
           this.#ended = new Error(reason);
           for (const waiter of this.#waiters) waiter.reject(this.#ended);
         },
       },
       niceness,
     );
+    this.#pulse = new Pulse(loadingPatienceMs(config), {
+      ask: () => {
+        this.#link.sendPing();
+      },
+      onSilence: () => {
+        this.#link.kill('it did not answer while it was measured and was killed');
+      },
+    });
   }
 
   /** Resolves with the provider when the model is loaded. */

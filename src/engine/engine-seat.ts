@@ -1,41 +1,10 @@
 import type { EngineEvents } from './engine-link.js';
 import type { ImageSource } from './image-source.js';
 import { Place } from './item-book.js';
-import type { ItemMeta, Pong, Ready, Results } from './messages.js';
+import type { ItemMeta, Pong, RanBatch, Ready } from './messages.js';
 import { Pulse } from './pulse.js';
 import { afterCrash, NO_CRASHES, type RestartState } from './restart-policy.js';
-
-/** The part of an engine process that its supervisor uses. */
-export interface Link {
-  readonly pid?: number | undefined;
-  /** It was started in a hurry and serves until a better one is ready. */
-  readonly isMakeshift?: boolean;
-  sendItem(meta: ItemMeta, image: ImageSource): void;
-  sendCancel(id: number): void;
-  sendPing(): void;
-  kill(reason?: string): void;
-}
-
-export interface SeatHost {
-  /** @param isUrgent somebody waits for it: what can be done later should be */
-  spawn(events: EngineEvents, isUrgent: boolean): Link;
-  /** It can take items, for the first time or again. */
-  onReady(ready: Ready): void;
-  onResults(results: Results): void;
-  /** It is gone with all that was inside, and another one is on its way. */
-  onCrash(crash: Crash): void;
-  onBackUp(loadMs: number): void;
-}
-
-export interface Crash {
-  readonly reason: string;
-  /** Until the next one is started. */
-  readonly delayMs: number;
-  /** What it was stuck in, when it could still tell. */
-  readonly stuck: readonly number[];
-  /** It did not answer, so it may have been stopped or starved. */
-  readonly isStarved: boolean;
-}
+import type { Link, SeatHost } from './seat-host.js';
 
 interface Successor {
   readonly link: Link;
@@ -43,8 +12,10 @@ interface Successor {
 }
 
 const NO_VITALS: Pong = { rssBytes: 0, drift: 1 };
-/** An engine that rests longer than this before its next try is not waited for. */
+/** An engine that rests longer than this before its next try is not waited for, */
 const SOON_MS = 2000;
+/** and not one that loads for longer than this. */
+export const LOADS_SOON_MS = 5000;
 
 /** A place for one engine, which is always taken: when one ends, the next one starts. */
 export class EngineSeat {
@@ -56,14 +27,16 @@ export class EngineSeat {
   /** An engine that takes over as soon as it is ready and the other one is empty. */
   #successor: Successor | undefined;
   #stuck: readonly number[] = [];
-  #isStarved = false;
   /** What is left to do: another engine beside this one, or in its place when that cannot be. */
   #wish: 'none' | 'beside' | 'instead' = 'none';
   #isReady = false;
   #isStopped = false;
   #ready: Ready | undefined;
   #readyAt = 0;
+  #spawnedAt = 0;
   #restDelayMs = 0;
+  /** Larger batches than this do not fit into its memory. */
+  #ceiling = Infinity;
   #restart: RestartState = NO_CRASHES;
   #settleStart: { resolve(ready: Ready): void; reject(error: Error): void } | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -88,7 +61,13 @@ export class EngineSeat {
 
   /** Whether it is worth waiting for. */
   get isSoonOpen(): boolean {
-    return this.isOpen || (!this.#isReady && this.#restDelayMs <= SOON_MS);
+    if (this.#isReady) return this.isOpen;
+    const loadsForMs = this.#link === undefined ? 0 : performance.now() - this.#spawnedAt;
+    return this.#restDelayMs <= SOON_MS && loadsForMs < LOADS_SOON_MS;
+  }
+
+  get ceiling(): number {
+    return this.#ceiling;
   }
 
   get ready(): Ready | undefined {
@@ -199,6 +178,7 @@ export class EngineSeat {
 
   #spawn(isUrgent: boolean): void {
     this.#restDelayMs = 0;
+    this.#spawnedAt = performance.now();
     try {
       const link = this.#host.spawn(
         {
@@ -225,6 +205,7 @@ export class EngineSeat {
         this.#handleReady(ready);
       },
       onResults: (results) => {
+        if (results.batch !== undefined) this.#noteMemory(results.batch);
         this.#host.onResults(results);
       },
       onPong: (pong) => {
@@ -237,17 +218,27 @@ export class EngineSeat {
     };
   }
 
+  /** The engine tries larger batches again now and then, and one that runs is news as well. */
+  #noteMemory({ size, ceiling }: RanBatch): void {
+    if (ceiling !== undefined) this.#limit(Math.min(this.#ceiling, ceiling));
+    else if (size > this.#ceiling) this.#limit(Infinity);
+  }
+
+  #limit(ceiling: number): void {
+    if (ceiling < this.#ceiling) this.#host.onCeiling(ceiling);
+    this.#ceiling = ceiling;
+  }
+
   #handleReady(ready: Ready): void {
     this.#isReady = true;
     this.#ready = ready;
+    // One that was started in a hurry has not tried what the others have.
+    if (this.#link?.isMakeshift !== true) this.#limit(ready.ceiling ?? Infinity);
     this.#readyAt = performance.now();
     // A stopped or stuck main thread does not answer; a stuck lane is the engine's own watch.
     this.#pulse = new Pulse(this.#hangTimeoutMs, {
       ask: () => this.#link?.sendPing(),
-      onSilence: () => {
-        this.#isStarved = true;
-        this.#link?.kill('it did not answer in time and was killed');
-      },
+      onSilence: () => this.#link?.kill('it did not answer in time and was killed'),
     });
     this.#pulse.start();
     this.#link?.sendPing();
@@ -260,7 +251,9 @@ export class EngineSeat {
 
   #handleEnd(reason: string): void {
     this.#pulse?.stop();
-    const ranForMs = this.#isReady ? performance.now() - this.#readyAt : 0;
+    const hasServed = this.#isReady;
+    const ranForMs = hasServed ? performance.now() - this.#readyAt : 0;
+    const wasKilled = this.#link?.wasKilled === true;
     this.#isReady = false;
     this.#link = undefined;
     this.vitals = NO_VITALS;
@@ -278,12 +271,12 @@ export class EngineSeat {
     this.#restart = state;
     this.#restDelayMs = delayMs;
     this.restarts++;
-    const [stuck, isStarved] = [this.#stuck, this.#isStarved];
+    const stuck = this.#stuck;
     this.#stuck = [];
-    this.#isStarved = false;
     this.#timer = setTimeout(() => {
-      this.#spawn(true);
+      // In a hurry only once: what does not work with half of the preparations may with all of them.
+      this.#spawn(hasServed);
     }, delayMs);
-    this.#host.onCrash({ reason, delayMs, stuck, isStarved });
+    this.#host.onCrash({ reason, delayMs, stuck, wasKilled });
   }
 }

@@ -50,6 +50,8 @@ export interface EngineConfig {
   readonly isPipelined: boolean;
   /** It has not all that was planned, to be ready sooner; another one takes over from it. */
   readonly isMakeshift?: boolean;
+  /** Larger batches have not fitted into memory lately. */
+  readonly ceiling?: number;
   /** Say in `ready` where the parts of the model run; it costs one run. */
   readonly countsNodes: boolean;
   /** Threads that only decode, beside those with a session. */

@@ -1,9 +1,10 @@
 import { ShoalError } from '../errors.js';
 import type { EngineEvents } from './engine-link.js';
-import { type Crash, EngineSeat, type Link } from './engine-seat.js';
+import { EngineSeat, LOADS_SOON_MS } from './engine-seat.js';
 import { type EngineAnswer, type EngineRequest, ItemBook, type Pending } from './item-book.js';
 import type { ItemOutcome, Pong, RanBatch, Ready, Results } from './messages.js';
 import { quarantined } from './quarantine.js';
+import type { Crash, Link } from './seat-host.js';
 
 export interface SupervisorHost {
   /**
@@ -52,6 +53,11 @@ export class EngineSupervisor {
     return this.#seats.find(({ ready }) => ready !== undefined)?.ready?.provider;
   }
 
+  /** Larger batches than this do not fit into memory. */
+  get ceiling(): number {
+    return Math.min(Infinity, ...this.#seats.map((seat) => seat.ceiling));
+  }
+
   get restarts(): number {
     return this.#seats.reduce((sum, seat) => sum + seat.restarts, 0);
   }
@@ -79,9 +85,11 @@ export class EngineSupervisor {
     const seat: EngineSeat = new EngineSeat(
       {
         spawn: (events, isUrgent) => this.#host.spawn(events, index, isUrgent),
-        onReady: ({ ceiling }) => {
-          if (ceiling !== undefined) this.#host.onCeiling(ceiling);
+        onReady: () => {
           this.#dispatch();
+        },
+        onCeiling: (batch) => {
+          this.#host.onCeiling(batch);
         },
         onResults: (results) => {
           this.#handleResults(seat, results);
@@ -90,6 +98,10 @@ export class EngineSupervisor {
           this.#judge(seat, crash);
           this.#host.onRestart(crash.reason, crash.delayMs);
           this.#dispatch();
+          // Whoever waits for this one goes to another when it takes too long.
+          setTimeout(() => {
+            this.#dispatch();
+          }, crash.delayMs + LOADS_SOON_MS).unref();
         },
         onBackUp: (loadMs) => {
           this.#host.onBackUp(loadMs);
@@ -145,11 +157,10 @@ export class EngineSupervisor {
   }
 
   /** Who was it? Images that have done it before are not tried a third time. */
-  #judge(seat: EngineSeat, { stuck, isStarved }: Crash): void {
+  #judge(seat: EngineSeat, { stuck, wasKilled }: Crash): void {
     const { killers, canaries } = this.#book.crashed(seat.place, stuck);
     for (const canary of canaries) if (this.#book.forget(canary)) canary.reject(CRASHED);
-    // An engine that does not answer may be stopped or starved, which is no image's fault.
-    for (const { pending, kills } of isStarved ? [] : killers) {
+    for (const { pending, kills } of wasKilled ? [] : killers) {
       const isQuarantined = this.#host.onKiller(pending.request, kills);
       const reason = isQuarantined ? quarantined() : kills > 1 ? failedTwice() : undefined;
       if (reason !== undefined && this.#book.forget(pending)) pending.reject(reason);
@@ -189,8 +200,10 @@ export class EngineSupervisor {
   }
 
   #handleResults(seat: EngineSeat, { batch, items }: Results): void {
+    if (batch === undefined && items.some((outcome) => 'detections' in outcome)) {
+      throw new Error('results without a batch');
+    }
     if (batch !== undefined) this.#host.onBatch(batch);
-    if (batch?.ceiling !== undefined) this.#host.onCeiling(batch.ceiling);
     for (const outcome of items) {
       const pending = this.#book.reported(seat.place, outcome.id);
       if ('dropped' in outcome) this.#host.onDropped(outcome);

@@ -66,7 +66,7 @@ const MAKESHIFT_BATCH = 32;
  */
 export function makeshiftConfigFor(engine: EngineConfig): EngineConfig {
   if (!isSlowToPrepare(engine.device.name)) return engine;
-  const maxBatch = Math.min(engine.plan.maxBatch, MAKESHIFT_BATCH);
+  const maxBatch = Math.min(engine.plan.maxBatch, MAKESHIFT_BATCH, engine.ceiling ?? Infinity);
   return {
     ...engine,
     isMakeshift: true,

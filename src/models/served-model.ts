@@ -51,8 +51,6 @@ export class ServedModel {
   /** What the CPU finds in a known picture, where that was asked. */
   #expected: readonly Detection[] | undefined;
   #care: EngineCare | undefined;
-  /** The largest batch that fitted into memory when a larger one did not. */
-  #ceiling = Infinity;
 
   constructor(modelPackage: ModelPackage, entry: Partial<ModelEntry>, host: ModelHost) {
     const { config, machine, telemetry } = host;
@@ -76,8 +74,9 @@ export class ServedModel {
     return this.package.name;
   }
 
+  /** As it is carried out: with less memory than was planned for, batches are smaller. */
   get plan(): ServingPlan {
-    return { ...this.#plan, maxBatch: Math.min(this.#plan.maxBatch, this.#ceiling) };
+    return { ...this.#plan, maxBatch: Math.min(this.#plan.maxBatch, this.engine.ceiling) };
   }
 
   get profile(): Profile | undefined {
@@ -204,7 +203,11 @@ export class ServedModel {
       {
         spawn: (events, seat, isUrgent) => {
           const device = this.devices[seat] ?? CPU;
-          const engine = engineConfigFor(this.#source, this.plan, this.#variant, device);
+          const { ceiling } = this.engine;
+          const engine = {
+            ...engineConfigFor(this.#source, this.#plan, this.#variant, device),
+            ...(Number.isFinite(ceiling) && { ceiling }),
+          };
           const wanted = isUrgent ? makeshiftConfigFor(engine) : engine;
           return new EngineLink(wanted, events, 0, intakes);
         },
@@ -212,9 +215,7 @@ export class ServedModel {
           this.meter.ran(batch);
         },
         onCeiling: (ceiling) => {
-          if (ceiling >= this.#ceiling) return;
-          this.#ceiling = ceiling;
-          log.warn({ model, max_batch: ceiling }, 'not enough memory, smaller batches from now on');
+          log.warn({ model, max_batch: ceiling }, 'not enough memory, smaller batches for a while');
         },
         onDropped: (outcome) => {
           this.meter.dropped(outcome.dropped, outcome.stage);

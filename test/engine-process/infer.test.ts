@@ -50,6 +50,38 @@ describe('inferBatch', () => {
     expect(none.pictures.every((picture) => 'error' in picture)).toBe(true);
   });
 
+  it('goes down to the next size that runs where not all do', async () => {
+    const buckets = [1, 8, 32, 64];
+    // What is filled up takes the memory of the whole size.
+    const padded = (fits: number) => {
+      const sizes: number[] = [];
+      const run = (first: number, count: number): Promise<Outputs> => {
+        const bucket = buckets.find((size) => size >= count) ?? count;
+        sizes.push(bucket);
+        if (bucket > fits) return Promise.reject(new Error('Failed to allocate memory'));
+        const data = Int32Array.from({ length: bucket }, (_, index) => first + index);
+        return Promise.resolve({ id: { data, dims: [bucket] } });
+      };
+      return { run, sizes };
+    };
+    const some = padded(8);
+    const { pictures, ceiling } = await inferBatch(some.run, 33, buckets);
+    expect(ceiling).toBe(8);
+    expect(some.sizes).toEqual([64, 32, 8, 8, 8, 8, 1]);
+    pictures.forEach((picture, number) => {
+      expect('outputs' in picture && picture.outputs['id']?.data[picture.index]).toBe(number);
+    });
+  });
+
+  it('gives up at the smallest size that runs, and says nothing about smaller ones', async () => {
+    const only = model(new Set(), 0);
+    const { pictures, ceiling } = await inferBatch(only.run, 20, [32]);
+    expect(only.sizes).toEqual([20]);
+    expect(ceiling).toBe(32);
+    expect(pictures).toHaveLength(20);
+    expect(pictures.every((picture) => 'error' in picture)).toBe(true);
+  });
+
   it('tries nothing more on a device that is lost', async () => {
     const sizes: number[] = [];
     const run = (_first: number, count: number): Promise<Outputs> => {

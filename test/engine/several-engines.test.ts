@@ -69,7 +69,7 @@ describe('several engines', () => {
     const { supervisor, engine, start } = setUp();
     await start(2);
     const answers = [1, 2, 3, 4].map(() => supervisor.submit(request()));
-    engine(0).kill('SIGSEGV');
+    engine(0).crash('SIGSEGV');
     expect(supervisor.isReady).toBe(true);
     await vi.advanceTimersByTimeAsync(0);
     const after = supervisor.submit(request());
@@ -86,12 +86,26 @@ describe('several engines', () => {
     const { supervisor, engine, start } = setUp();
     await start(2);
     const answers = [supervisor.submit(request()), supervisor.submit(request())];
-    engine(0).kill('SIGSEGV');
+    engine(0).crash('SIGSEGV');
     for (let crash = 0; crash < 5; crash++) {
       await vi.advanceTimersByTimeAsync(2000);
       engine(0).events.onEnd('no such device');
     }
     engine(1).finish(engine(1).sent[0]?.id ?? -1);
+    expect(engine(1).sent).toHaveLength(2);
+    engine(1).finish(engine(1).sent[1]?.id ?? -1);
+    await expect(Promise.all(answers)).resolves.toHaveLength(2);
+  });
+
+  it('let another one try it when the first takes long to load', async () => {
+    const { supervisor, engine, start } = setUp();
+    await start(2);
+    const answers = [supervisor.submit(request()), supervisor.submit(request())];
+    engine(0).crash('SIGSEGV');
+    await vi.advanceTimersByTimeAsync(4000);
+    engine(1).finish(engine(1).sent[0]?.id ?? -1);
+    expect(engine(1).sent, 'it may be back soon').toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(2000);
     expect(engine(1).sent).toHaveLength(2);
     engine(1).finish(engine(1).sent[1]?.id ?? -1);
     await expect(Promise.all(answers)).resolves.toHaveLength(2);
@@ -109,7 +123,7 @@ describe('several engines', () => {
     const canary = supervisor.submitTo(second, request());
     expect([engine(0).sent.length, engine(1).sent.length]).toEqual([0, 1]);
     const rejection = expectRejection('engine_unavailable', canary);
-    engine(1).kill('SIGSEGV');
+    engine(1).crash('SIGSEGV');
     await rejection;
     await vi.advanceTimersByTimeAsync(0);
     engine(1).ready();
@@ -126,10 +140,10 @@ describe('several engines', () => {
     engine(0).events.onEnd('out of memory');
     const after = supervisor.submit(request());
     const [old] = spawned[0] ?? [];
-    expect(old?.killedFor).toBeUndefined();
+    expect(old?.endedFor).toBeUndefined();
     old?.finish(old.sent[0]?.id ?? -1);
     await expect(before).resolves.toBeDefined();
-    expect(old?.killedFor).toBeDefined();
+    expect(old?.endedFor).toBeDefined();
     expect(spawned[0]).toHaveLength(3);
     engine(0).ready();
     engine(0).finish(engine(0).sent[0]?.id ?? -1);
@@ -154,7 +168,7 @@ describe('several engines', () => {
     engines[0]?.ready();
     await started;
     const answer = supervisor.submit(request());
-    engines[0]?.kill('SIGSEGV');
+    engines[0]?.crash('SIGSEGV');
     await vi.advanceTimersByTimeAsync(0);
     expect(engines.map(({ isMakeshift }) => isMakeshift)).toEqual([false, true]);
     engines[1]?.ready();
@@ -162,7 +176,7 @@ describe('several engines', () => {
     engines[1]?.finish(engines[1].sent[0]?.id ?? -1);
     await expect(answer).resolves.toBeDefined();
     engines[2]?.ready();
-    expect(engines[1]?.killedFor).toBeDefined();
+    expect(engines[1]?.endedFor).toBeDefined();
     expect([supervisor.isReady, supervisor.restarts]).toEqual([true, 1]);
     supervisor.stop();
   });
@@ -184,13 +198,13 @@ describe('several engines', () => {
         const ready = new Set<FakeEngine>();
         for (let seat = 0; seat < count; seat++) ready.add(engine(seat));
         const getReady = (seat: number): void => {
-          if (ready.has(engine(seat)) || engine(seat).killedFor !== undefined) return;
+          if (ready.has(engine(seat)) || engine(seat).endedFor !== undefined) return;
           ready.add(engine(seat));
           engine(seat).ready();
         };
         const finishAll = (seat: number): void => {
           for (const one of [...(spawned[seat] ?? [])]) {
-            if (!ready.has(one) || one.killedFor !== undefined) continue;
+            if (!ready.has(one) || one.endedFor !== undefined) continue;
             for (const { id } of one.sent.splice(0)) one.finish(id);
           }
         };
@@ -200,8 +214,8 @@ describe('several engines', () => {
             submitted++;
             void supervisor.submit(request()).then(settle, settle);
           } else if (what === 'finish') finishAll(seat);
-          else if (what === 'kill' && engine(seat).killedFor === undefined) {
-            engine(seat).kill('SIGSEGV');
+          else if (what === 'kill' && engine(seat).endedFor === undefined) {
+            engine(seat).crash('SIGSEGV');
           } else if (what === 'recycle') supervisor.seats[seat]?.recycle(true);
           else if (what === 'ready') getReady(seat);
           await vi.advanceTimersByTimeAsync(0);

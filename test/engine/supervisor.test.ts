@@ -63,13 +63,13 @@ describe('EngineSupervisor', () => {
     const answer = supervisor.submit(request());
     const outcome = expectRejection('image_quarantined', answer);
     const [first] = engines;
-    first?.kill('SIGSEGV');
+    first?.crash('SIGSEGV');
     expect(supervisor.isReady).toBe(false);
     await vi.advanceTimersByTimeAsync(0);
     last().ready();
     expect(last()).not.toBe(first);
     expect(last().sent).toHaveLength(1);
-    last().kill('SIGSEGV');
+    last().crash('SIGSEGV');
     await outcome;
     // Alone both times: the first death says that it may be its fault, the second that it is.
     expect(killers).toEqual([1, 2]);
@@ -82,7 +82,7 @@ describe('EngineSupervisor', () => {
     const good = [supervisor.submit(request()), supervisor.submit(request())];
     const outcome = expectRejection('image_quarantined', bad);
     const poison = last().sent[0]?.id;
-    last().kill('SIGSEGV');
+    last().crash('SIGSEGV');
     const late = supervisor.submit(request());
     const finished: number[] = [];
     for (let turn = 0; turn < 20 && finished.length < 3; turn++) {
@@ -92,7 +92,7 @@ describe('EngineSupervisor', () => {
       if (finished.length < 2) expect(inside).toHaveLength(1);
       for (const { id } of inside) {
         if (id === poison) {
-          last().kill('SIGSEGV');
+          last().crash('SIGSEGV');
         } else {
           finished.push(id);
           last().finish(id);
@@ -109,7 +109,7 @@ describe('EngineSupervisor', () => {
     const impatient = new Cancellation();
     const bad = supervisor.submit(request(impatient));
     const good = supervisor.submit(request());
-    last().kill('SIGSEGV');
+    last().crash('SIGSEGV');
     await vi.advanceTimersByTimeAsync(0);
     last().ready();
     expect(last().sent).toHaveLength(1);
@@ -117,7 +117,7 @@ describe('EngineSupervisor', () => {
     await expect(bad).rejects.toThrow('gave up');
     // The bad one is still in there and may take whoever joins it along.
     expect(last().sent).toHaveLength(1);
-    last().kill('SIGSEGV');
+    last().crash('SIGSEGV');
     await vi.advanceTimersByTimeAsync(1000);
     last().ready();
     last().finish(last().sent[0]?.id ?? -1);
@@ -130,7 +130,7 @@ describe('EngineSupervisor', () => {
     host.spawn = () => {
       throw new Error('EMFILE');
     };
-    last().kill();
+    last().crash();
     await vi.advanceTimersByTimeAsync(600);
     expect(supervisor.restarts).toBeGreaterThan(1);
     Object.assign(host, working);
@@ -141,7 +141,7 @@ describe('EngineSupervisor', () => {
 
   it('does not count a crash against items that were not inside', async () => {
     await start();
-    last().kill();
+    last().crash();
     const answer = supervisor.submit(request());
     await vi.advanceTimersByTimeAsync(0);
     last().events.onEnd('again');
@@ -179,10 +179,10 @@ describe('EngineSupervisor', () => {
   it('kills an engine that does not answer pings', async () => {
     await start();
     await vi.advanceTimersByTimeAsync(900);
-    expect(last().killedFor).toBeUndefined();
+    expect(last().endedFor).toBeUndefined();
     const [first] = engines;
     await vi.advanceTimersByTimeAsync(600);
-    expect(first?.killedFor).toContain('did not answer');
+    expect(first?.endedFor).toContain('did not answer');
     expect(engines.length).toBeGreaterThan(1);
   });
 
@@ -192,7 +192,7 @@ describe('EngineSupervisor', () => {
       await vi.advanceTimersByTimeAsync(250);
       last().events.onPong({ rssBytes: 5, drift: 1 });
     }
-    expect(last().killedFor).toBeUndefined();
+    expect(last().endedFor).toBeUndefined();
     expect(supervisor.vitals.rssBytes).toBe(5);
   });
 
@@ -201,7 +201,7 @@ describe('EngineSupervisor', () => {
     const all = [1, 2, 3].map(() => supervisor.submit(request()));
     const [, second] = last().sent;
     last().events.onStuck?.({ ids: [second?.id ?? -1] });
-    last().kill('it hung');
+    last().crash('it hung');
     expect(killers).toEqual([1]);
     for (let turn = 0; turn < 3; turn++) {
       await vi.advanceTimersByTimeAsync(1000);
@@ -211,6 +211,32 @@ describe('EngineSupervisor', () => {
     await expect(Promise.all(all)).resolves.toHaveLength(3);
   });
 
+  it('blames nobody for an engine that was killed because it makes no sense', async () => {
+    await start();
+    const all = [1, 2].map(() => supervisor.submit(request()));
+    last().kill('it sent what is not a frame');
+    expect(killers).toEqual([]);
+    for (let turn = 0; turn < 2; turn++) {
+      await vi.advanceTimersByTimeAsync(1000);
+      if (!supervisor.isReady) last().ready();
+      last().finish(last().sent.at(-1)?.id ?? -1);
+    }
+    await expect(Promise.all(all)).resolves.toHaveLength(2);
+  });
+
+  it('takes no results without the batch they come from', async () => {
+    await start();
+    const answer = supervisor.submit(request());
+    const id = last().sent[0]?.id ?? -1;
+    const timings = { decodeMs: 1, inferMs: 1, postMs: 1 };
+    const items = [{ id, detections: [], timings }];
+    expect(() => {
+      last().events.onResults({ items });
+    }).toThrow('without a batch');
+    last().finish(id);
+    await expect(answer).resolves.toBeDefined();
+  });
+
   it('lets another engine take over when the first one is empty, and loses nothing', async () => {
     await start();
     const [first] = engines;
@@ -218,10 +244,10 @@ describe('EngineSupervisor', () => {
     supervisor.recycle();
     expect(engines).toHaveLength(2);
     last().ready();
-    expect(first?.killedFor).toBeUndefined();
+    expect(first?.endedFor).toBeUndefined();
     first?.finish(first.sent[0]?.id ?? -1);
     await expect(before).resolves.toBeDefined();
-    expect(first?.killedFor).toBeDefined();
+    expect(first?.endedFor).toBeDefined();
     const after = supervisor.submit(request());
     last().finish(last().sent[0]?.id ?? -1);
     await expect(after).resolves.toBeDefined();
@@ -251,8 +277,8 @@ describe('EngineSupervisor', () => {
     supervisor.recycle();
     const successor = last();
     expect(engines).toHaveLength(3);
-    first?.kill('SIGSEGV');
-    expect(successor.killedFor).toBeDefined();
+    first?.crash('SIGSEGV');
+    expect(successor.endedFor).toBeDefined();
     await vi.advanceTimersByTimeAsync(0);
     last().ready();
     expect([supervisor.isReady, supervisor.restarts, engines.length]).toEqual([true, 1, 4]);

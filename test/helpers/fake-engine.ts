@@ -14,7 +14,9 @@ export class FakeEngine {
   readonly cancelled: number[] = [];
   readonly pid = ++pids;
   pings = 0;
-  killedFor: string | undefined;
+  /** Why it has ended. */
+  endedFor: string | undefined;
+  wasKilled = false;
   readonly events: EngineEvents;
   readonly isMakeshift: boolean;
 
@@ -34,7 +36,13 @@ export class FakeEngine {
     this.pings++;
   }
   kill(reason = 'killed'): void {
-    this.killedFor = reason;
+    this.endedFor = reason;
+    this.wasKilled = true;
+    this.events.onEnd(reason);
+  }
+  /** It ends by itself. */
+  crash(reason = 'SIGSEGV'): void {
+    this.endedFor = reason;
     this.events.onEnd(reason);
   }
   ready(): void {

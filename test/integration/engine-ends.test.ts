@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { BLUE, GREEN, RED, solidPng } from '../helpers/pictures.js';
 import { isAlive, stubModels, TestServer, until } from '../helpers/server.js';
@@ -47,6 +49,23 @@ describe('an engine that fails', () => {
     expect(stuck.status).toBe(504);
     await until(() => !isAlive(engine as number));
     expect((await server.post('/predict', await solidPng(GREEN))).status).toBe(200);
+    expect(JSON.stringify(server.lines)).toContain('a batch did not come back in time');
+  });
+
+  it('by not getting on while it loads is replaced', async () => {
+    const root = stubModels({ one: {} });
+    const path = join(root, 'one', 'model.onnx');
+    server = await TestServer.start([root, '--hang-timeout-ms', '200']);
+    writeFileSync(path, JSON.stringify({ hang: true }));
+    process.kill(server.enginePids()[0] as number, 'SIGKILL');
+    await until(() => server.lines.some(({ msg }) => msg === 'engine ended, restarting it'));
+    // It has begun to load and will never be done; the next one would be.
+    await until(() => server.enginePids().length === 1);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    writeFileSync(path, '{}');
+    const headers = { 'content-type': 'image/png', 'x-timeout-ms': '30000' };
+    expect((await server.post('/predict', await solidPng(GREEN), headers)).status).toBe(200);
+    expect(JSON.stringify(server.lines)).toContain('it was not loaded after 6 s');
   });
 
   it('by standing still while it loads is replaced', async () => {

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { PredictResponse } from '../../src/http/schemas.js';
 import { GREEN, solidPng } from '../helpers/pictures.js';
@@ -39,6 +41,22 @@ describe('engines on a GPU', () => {
       server.lines.filter(({ msg }) => msg === 'engine serves again').length;
     await expect.poll(back, { timeout: 30_000 }).toBe(2);
     expect(await label()).toBeDefined();
+  });
+
+  it('come back after a crash with what fits, where memory has become short meanwhile', async () => {
+    const root = stubModels({ one: { devices: { cuda: {} } } });
+    server = await TestServer.start([root, '--device=cuda', '--max-batch=64'], {
+      TEST_DEVICES: 'cuda',
+    });
+    const model = { devices: { cuda: { max_images: 8 } } };
+    writeFileSync(join(root, 'one', 'model.onnx'), JSON.stringify(model));
+    process.kill(server.enginePids()[0] as number, 'SIGSEGV');
+    // The makeshift has one size of batch, which does not fit; the next engine has smaller ones.
+    await expect.poll(label, { timeout: 30_000 }).toBeDefined();
+    const { models } = (await (await fetch(`${server.url}/models`)).json()) as {
+      models: readonly { readonly plan: { readonly max_batch: number } }[];
+    };
+    expect(models[0]?.plan.max_batch).toBe(8);
   });
 
   it('share the work of one that has crashed', async () => {

@@ -67,7 +67,7 @@ describe('Canary', () => {
     const answer = supervisor.submit(request());
     await ask([DOG]);
     expect(verdicts).toEqual(['wrong']);
-    expect(engines[0]?.killedFor).toContain('it saw something else');
+    expect(engines[0]?.endedFor).toContain('it saw something else');
     last().ready();
     last().finish(last().sent[0]?.id ?? -1);
     await expect(answer).resolves.toBeDefined();
@@ -97,7 +97,7 @@ describe('Canary', () => {
     start([CAT]);
     await ask('out_of_memory');
     await vi.advanceTimersByTimeAsync(1000);
-    last().kill('SIGSEGV');
+    last().crash('SIGSEGV');
     await vi.advanceTimersByTimeAsync(0);
     expect(verdicts).toEqual(['unanswered', 'unanswered']);
     expect(supervisor.restarts).toBe(1);

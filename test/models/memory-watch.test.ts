@@ -85,7 +85,7 @@ describe('MemoryWatch', () => {
     expect(engines).toHaveLength(2);
     expect(reports).toEqual([{ use: { rssBytes: 5 * GiB, gpuBytes: undefined }, kind: 'memory' }]);
     ready();
-    expect(engines[0]?.killedFor).toBeDefined();
+    expect(engines[0]?.endedFor).toBeDefined();
     expect(supervisor.restarts).toBe(0);
   });
 
@@ -104,7 +104,7 @@ describe('MemoryWatch', () => {
     now = 90_000;
     for (let second = 0; second < 30; second++, now += 1000) {
       holds(5 * GiB);
-      if (last().killedFor === undefined && engines.length > 1) ready();
+      if (last().endedFor === undefined && engines.length > 1) ready();
     }
     expect(engines).toHaveLength(2);
   });
