@@ -20,7 +20,7 @@ export interface WebRequest<T> {
   readonly headers?: () => Readonly<Record<string, string>>;
   /** Takes the answer while it comes in, and says so whenever something came. */
   readonly use: (response: Response, alive: () => void) => Promise<T>;
-  /** How far it has come. Whoever gets further has as many attempts again. */
+  /** How far it has come. Whoever gets further than ever has as many attempts again. */
   readonly progress?: () => number;
 }
 
@@ -44,12 +44,14 @@ export class Web {
     const { sleep = delay, onRetry, hasProxy } = this.#options;
     const { progress = () => 0 } = request;
     let failures = 0;
+    let furthest = progress();
     for (;;) {
-      const before = progress();
       try {
         return await this.#attempt(request);
       } catch (error) {
-        failures = progress() > before ? 1 : failures + 1;
+        // Whoever starts over has got nowhere until it is past where it has been before.
+        failures = progress() > furthest ? 1 : failures + 1;
+        furthest = Math.max(furthest, progress());
         if (!isPassing(error) || failures >= ATTEMPTS) {
           if (!(error instanceof TypeError || error instanceof PassingError)) throw error;
           const advice = hasProxy ? ' (is NODE_USE_ENV_PROXY=1 set for the proxy?)' : '';
