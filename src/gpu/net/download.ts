@@ -1,6 +1,7 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { hashFile } from '../../planning/machine.js';
 import { PassingError, WebError } from './problems.js';
+import { isPacked } from './read-body.js';
 import type { Web } from './web.js';
 
 export interface Download {
@@ -91,13 +92,14 @@ function placeOf(
 ): { start: number | undefined; total: number | undefined } {
   const { status, headers } = response;
   if (status === 200) {
-    const length = headers.get('content-length');
+    const length = isPacked(response) ? null : headers.get('content-length');
     return { start: 0, total: length === null ? undefined : Number(length) };
   }
   if (status === 416 && at > 0) return { start: undefined, total: undefined };
   const range = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers.get('content-range') ?? '');
   if (status !== 206) throw new WebError(status, url);
   const [, start, total] = range ?? [];
-  if (Number(start) !== at) return { start: undefined, total: undefined };
+  // Of a packed file it is a part of what is packed.
+  if (Number(start) !== at || isPacked(response)) return { start: undefined, total: undefined };
   return { start: at, total: total === '*' ? undefined : Number(total) };
 }

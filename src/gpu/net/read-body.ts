@@ -1,6 +1,11 @@
 import { WebError } from './problems.js';
 import type { Web } from './web.js';
 
+/** Some servers pack what they were asked not to. Lengths and ranges are then not those of the file. */
+export function isPacked({ headers }: Response): boolean {
+  return !['', 'identity'].includes(headers.get('content-encoding')?.toLowerCase() ?? '');
+}
+
 /** The whole answer in memory, up to a limit. */
 export async function readBody(
   response: Response,

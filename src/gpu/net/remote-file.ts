@@ -1,6 +1,6 @@
 import type { RandomAccess } from '../zip/random-access.js';
 import { PassingError, WebError } from './problems.js';
-import { readBody } from './read-body.js';
+import { isPacked, readBody } from './read-body.js';
 import type { Web } from './web.js';
 
 /** Enough for the end of a wheel with its whole directory. */
@@ -28,6 +28,7 @@ export class RemoteFile implements RandomAccess {
       use: async (response, alive) => {
         if (response.status === 200 || response.status === 416) return undefined;
         if (response.status !== 206) throw new WebError(response.status, url);
+        if (isPacked(response)) return undefined;
         const range = response.headers.get('content-range') ?? '';
         const [, start, total] = /^bytes (\d+)-\d+\/(\d+)$/.exec(range) ?? [];
         if (start === undefined || total === undefined) return undefined;
