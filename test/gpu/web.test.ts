@@ -86,4 +86,17 @@ describe('reading from the web', () => {
     expect(seen['index']).toBe(`Basic ${Buffer.from('me:secret').toString('base64')}`);
     expect(seen['other']).toBeUndefined();
   });
+
+  it('sends each of several indexes on one server its own password', async () => {
+    const url = await serve(({ headers }, response) => {
+      response.end(Buffer.from(headers.authorization?.slice(6) ?? '', 'base64').toString());
+    });
+    const at = (user: string, path: string) => `${url.replace('//', `//${user}:x@`)}${path}`;
+    const { web } = patientWeb([at('a', '/a/simple'), at('b', '/b/simple'), at('c', '/b')]);
+    expect(await read(web, `${url}/a/simple/x/`)).toBe('a:x');
+    expect(await read(web, `${url}/b/simple/x/`)).toBe('b:x');
+    expect(await read(web, `${url}/b/simpler/x/`)).toBe('c:x');
+    expect(await read(web, `${url}/a/files/x.whl`)).toBe('a:x');
+    expect(await read(web, `${url}/files/x.whl`)).toBe('a:x');
+  });
 });

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { shownUrl, splitCredentials } from './address.js';
+import { Credentials } from './credentials.js';
 import { isPassing, PassingError, problemOf } from './problems.js';
 
 export interface WebOptions {
@@ -30,14 +31,11 @@ const FIRST_DELAY_MS = 1000;
 /** Reads from the web: with credentials, and again when a connection breaks or a server is busy. */
 export class Web {
   readonly #options: WebOptions;
-  readonly #authorizations = new Map<string, string>();
+  readonly #credentials: Credentials;
 
   constructor(options: WebOptions) {
     this.#options = options;
-    for (const index of options.indexUrls) {
-      const { url, authorization } = splitCredentials(index);
-      if (authorization !== undefined) this.#authorizations.set(new URL(url).origin, authorization);
-    }
+    this.#credentials = new Credentials(options.indexUrls);
   }
 
   async get<T>(request: WebRequest<T>): Promise<T> {
@@ -72,7 +70,7 @@ export class Web {
       controller.abort(new PassingError(`silent for ${String(silenceMs / 1000)} s`));
     }, silenceMs);
     const plain = splitCredentials(url).url;
-    const authorization = this.#authorizations.get(new URL(plain).origin);
+    const authorization = this.#credentials.for(plain);
     try {
       const response = await fetch(plain, {
         headers: {
