@@ -19,10 +19,10 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
 }
 
-function patientWeb(indexUrls: readonly string[] = [], silenceMs = 60_000) {
+function patientWeb(indexUrls: readonly string[] = [], silenceMs = 60_000, now = Date.now) {
   const delays: number[] = [];
   const sleep = (ms: number) => Promise.resolve(delays.push(ms));
-  return { web: new Web({ indexUrls, hasProxy: false, sleep, silenceMs }), delays };
+  return { web: new Web({ indexUrls, hasProxy: false, sleep, silenceMs, now }), delays };
 }
 const read = (web: Web, url: string) => readPage(web, url, '*/*', 1000).then(({ text }) => text);
 
@@ -39,6 +39,19 @@ describe('reading from the web', () => {
     const { web, delays } = patientWeb();
     expect(await read(web, url)).toBe('here');
     expect(delays).toEqual([1000, 2000, 4000]);
+  });
+
+  it('waits as long as a busy server asks, but not for hours', async () => {
+    const NOW = Date.parse('2026-03-01T12:00:00Z');
+    const answers = ['0', '30', 'Sun, 01 Mar 2026 12:01:30 GMT', '86400', 'soon'];
+    const url = await serve((_, response) => {
+      const wait = answers.shift();
+      if (wait === undefined) response.end('here');
+      else response.writeHead(wait === '30' ? 429 : 503, { 'retry-after': wait }).end();
+    });
+    const { web, delays } = patientWeb([], 60_000, () => NOW);
+    expect(await read(web, url)).toBe('here');
+    expect(delays).toEqual([1000, 30_000, 90_000, 180_000, 16_000]);
   });
 
   it('gives up in the end, with the reason', async () => {

@@ -17,7 +17,15 @@ const ADVICE: Readonly<Record<number, string>> = {
 };
 
 /** It may go better another time. */
-export class PassingError extends Error {}
+export class PassingError extends Error {
+  /** How long the server asks to wait until then. */
+  readonly waitMs: number;
+
+  constructor(message: string, waitMs = 0) {
+    super(message);
+    this.waitMs = waitMs;
+  }
+}
 
 /** `fetch` throws a TypeError with a cause for everything that happens to a connection. */
 export function isPassing(error: unknown): boolean {

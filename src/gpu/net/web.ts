@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { shownUrl, splitCredentials } from './address.js';
 import { Credentials } from './credentials.js';
 import { isPassing, PassingError, problemOf } from './problems.js';
+import { retryAfterMs } from './retry-after.js';
 
 export interface WebOptions {
   /** Credentials in these addresses are sent to their servers, and to no others. */
@@ -11,6 +12,7 @@ export interface WebOptions {
   /** A connection that is silent for this long is given up. */
   readonly silenceMs?: number;
   readonly sleep?: (ms: number) => Promise<unknown>;
+  readonly now?: () => number;
   /** Something went wrong and is tried again. */
   readonly onRetry?: (problem: string, delayMs: number) => void;
 }
@@ -56,7 +58,8 @@ export class Web {
           const problem = `cannot read ${shownUrl(request.url)}: ${problemOf(error)}${advice}`;
           throw new Error(problem, { cause: error });
         }
-        const delayMs = FIRST_DELAY_MS * 2 ** (failures - 1);
+        const waitMs = error instanceof PassingError ? error.waitMs : 0;
+        const delayMs = Math.max(FIRST_DELAY_MS * 2 ** (failures - 1), waitMs);
         onRetry?.(problemOf(error), delayMs);
         await sleep(delayMs);
       }
@@ -64,7 +67,7 @@ export class Web {
   }
 
   async #attempt<T>({ url, headers, use }: WebRequest<T>): Promise<T> {
-    const { silenceMs = 60_000 } = this.#options;
+    const { silenceMs = 60_000, now = Date.now } = this.#options;
     const controller = new AbortController();
     const timer = setTimeout(() => {
       controller.abort(new PassingError(`silent for ${String(silenceMs / 1000)} s`));
@@ -83,7 +86,10 @@ export class Web {
         signal: controller.signal,
       });
       const isBusy = response.status >= 500 || [408, 425, 429].includes(response.status);
-      if (isBusy) throw new PassingError(`the server answers ${String(response.status)}`);
+      if (isBusy) {
+        const waitMs = retryAfterMs(response.headers.get('retry-after'), now());
+        throw new PassingError(`the server answers ${String(response.status)}`, waitMs);
+      }
       return await use(response, () => timer.refresh());
     } finally {
       clearTimeout(timer);
