@@ -33,17 +33,14 @@ export function parseGpuArgs(args: string[]): GpuArgs | 'help' {
     throw new ConfigError(`--${stray} is for shoal gpu install cuda`);
   }
   if (action !== 'show' && values.json === true) throw new ConfigError('--json is for shoal gpu');
-  const indexUrl = values['index-url'];
-  const extraIndexUrls = values['extra-index-url'];
-  for (const url of [indexUrl ?? [], extraIndexUrls ?? []].flat()) checkUrl(url);
   return {
     action,
     cacheDir: values['cache-dir'],
     isJson: values.json === true,
     isDryRun: values['dry-run'] === true,
     isAll: values.all === true,
-    indexUrl,
-    extraIndexUrls,
+    indexUrl: values['index-url'],
+    extraIndexUrls: values['extra-index-url'],
   };
 }
 
@@ -56,12 +53,6 @@ function actionOf([action, what, ...more]: readonly string[]): GpuArgs['action']
     throw new ConfigError(`say shoal gpu ${action} cuda; there is nothing else to ${action}`);
   }
   return action;
-}
-
-function checkUrl(text: string): void {
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
-    throw new ConfigError('the address of an index is https://… or http://…');
-  }
 }
 
 // The result's type follows from the options.

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { ConfigError } from '../../src/config/load.js';
 import { shownUrl, splitCredentials } from '../../src/gpu/net/address.js';
-import { indexUrls, PYPI, readPipConfig } from '../../src/gpu/wheels/index-config.js';
+import { indexUrls, PYPI } from '../../src/gpu/wheels/index-config.js';
+import { readPipConfig } from '../../src/gpu/wheels/pip-config.js';
 import { fakeHost } from './fake-host.js';
 
 const HOME = '/home/me';
@@ -36,6 +38,55 @@ describe('the package index', () => {
     const environment = { PIP_CONFIG_FILE: '/dev/null' };
     expect(indexUrls(fakeHost({ files, environment }), HOME)).toEqual([PYPI]);
   });
+
+  it('of the command wins over that of all commands, whichever file it stands in', () => {
+    const files = {
+      '/etc/pip.conf': '[install]\nindex-url = https://install\n[download]\nindex-url = https://x',
+      '/home/me/.config/pip/pip.conf': conf('https://user'),
+    };
+    expect(indexUrls(fakeHost({ files }), HOME)).toEqual(['https://install']);
+  });
+
+  it('is not PyPI where pip is told to ask none, but may be named by a flag', () => {
+    const files = {
+      '/etc/pip.conf': '[global]\nno-index = true\nextra-index-url = https://more',
+    };
+    const urls = (environment: Record<string, string>, flags = {}) =>
+      indexUrls(fakeHost({ files, environment }), HOME, flags);
+    expect(() => urls({})).toThrow('/etc/pip.conf tells pip to ask no index');
+    expect(() => urls({})).toThrow(ConfigError);
+    expect(() => urls({ PIP_NO_INDEX: '1' })).toThrow(/^PIP_NO_INDEX tells pip/);
+    expect(urls({ PIP_NO_INDEX: '0' })).toEqual([PYPI, 'https://more']);
+    expect(urls({}, { indexUrl: 'https://flag' })).toEqual(['https://flag']);
+  });
+
+  it.each([
+    ['pypi.org/simple', '"pypi.org/simple"'],
+    ['file:///x', '"file:///x"'],
+    ['ftp://me:secret@x', '"ftp://x"'],
+    ['me:secret@mirror/simple', '"mirror/simple"'],
+    ['https://me:se/cret@mirror/simple?token=secret', '"https://mirror/simple"'],
+  ])('at %s is refused with where that stands, and no password', (url, shown) => {
+    const refusal = (files: Record<string, string>, environment = {}, flags = {}): unknown => {
+      try {
+        return indexUrls(fakeHost({ files, environment }), HOME, flags);
+      } catch (error) {
+        return error;
+      }
+    };
+    for (const [error, source] of [
+      [refusal({}, {}, { indexUrl: url }), '--index-url'],
+      [refusal({}, {}, { extraIndexUrls: ['https://a', url] }), '--extra-index-url'],
+      [refusal({}, { PIP_INDEX_URL: url }), 'PIP_INDEX_URL'],
+      [refusal({}, { PIP_EXTRA_INDEX_URL: `https://a ${url}` }), 'PIP_EXTRA_INDEX_URL'],
+      [refusal({ '/etc/pip.conf': conf(url) }), '/etc/pip.conf'],
+    ] as const) {
+      expect(error).toBeInstanceOf(ConfigError);
+      expect((error as Error).message).toBe(
+        `the address of an index in ${source} must be https://… or http://…, not ${shown}`,
+      );
+    }
+  });
 });
 
 describe('a config file of pip', () => {
@@ -55,9 +106,21 @@ index-url = https://not-this
 index-url = https://d
 `;
     const config = readPipConfig(text);
-    expect(config.get('timeout')).toBe('60');
-    expect(config.get('index-url')).toBe('https://d');
-    expect(config.get('extra-index-url')).toBe('https://b   ; not a comment to pip https://c');
+    expect(config.get('global')?.get('timeout')).toBe('60');
+    expect(config.get('global')?.get('index-url')).toBe('https://a');
+    expect(config.get('install')?.get('index-url')).toBe('https://d');
+    expect(config.get('global')?.get('extra-index-url')).toBe(
+      'https://b   ; not a comment to pip https://c',
+    );
+  });
+
+  it.each([
+    ['a mark of the byte order', '\uFEFF[global]\nindex-url = https://a'],
+    ['the bytes of that mark', '\u00EF\u00BB\u00BF[global]\nindex-url = https://a'],
+    ['a comment behind a heading', '[global] ; mine\nindex-url = https://a'],
+    ['lines that are indented alike', '[global]\n  timeout = 5\n  index-url = https://a'],
+  ])('may have %s', (_, text) => {
+    expect(readPipConfig(text).get('global')?.get('index-url')).toBe('https://a');
   });
 
   it('that makes no sense gives nothing', () => {
@@ -74,5 +137,13 @@ describe('credentials in an address', () => {
     });
     expect(shownUrl(url)).toBe('https://mirror.example/simple/x/');
     expect(shownUrl('https://me:secret@/x y')).not.toContain('secret');
+  });
+
+  it('may have a % that is no escape', () => {
+    const sent = (url: string): string =>
+      Buffer.from(splitCredentials(url).authorization?.slice(6) ?? '', 'base64').toString();
+    expect(sent('http://me:50%off@mirror')).toBe('me:50%off');
+    expect(sent('http://me:%ff%c3%bc%@mirror')).toBe('me:%ff%c3%bc%');
+    expect(sent('http://me:%c3%bc%25@mirror')).toBe('me:ü%');
   });
 });

@@ -1,5 +1,7 @@
-import { join } from 'node:path';
+import { ConfigError } from '../../config/load.js';
 import type { Host } from '../host.js';
+import { shownUrl } from '../net/address.js';
+import { type PipSetting, pipSettings } from './pip-config.js';
 
 export const PYPI = 'https://pypi.org/simple';
 
@@ -11,67 +13,39 @@ export interface IndexFlags {
 /**
  * The indexes that pip would ask, found in the same places: flags, then `PIP_…` variables, then
  * its config files. So whoever has set up a mirror for pip has set it up for this, too.
+ * @throws ConfigError that says where a wrong address stands
  */
 export function indexUrls(host: Host, home: string, flags: IndexFlags = {}): string[] {
-  const { PIP_INDEX_URL: index, PIP_EXTRA_INDEX_URL: extra } = host.environment;
-  const files = configFiles(host, home).map((path) => readPipConfig(host.read(path) ?? ''));
-  const inFiles = (key: string): string | undefined =>
-    files.map((file) => file.get(key)).findLast((value) => value !== undefined);
-  const main = flags.indexUrl ?? notEmpty(index) ?? notEmpty(inFiles('index-url')) ?? PYPI;
-  const more = flags.extraIndexUrls ?? words(notEmpty(extra) ?? inFiles('extra-index-url') ?? '');
-  return [...new Set([main, ...more].map((url) => url.trim().replace(/\/+$/, '')))];
-}
-
-/** Those that come later win. */
-function configFiles(host: Host, home: string): string[] {
-  const {
-    PIP_CONFIG_FILE: own,
-    XDG_CONFIG_DIRS: dirs,
-    XDG_CONFIG_HOME: xdg,
-    VIRTUAL_ENV: venv,
-  } = host.environment;
-  // That is how pip is told to read none.
-  if (own === '/dev/null') return [];
-  const everyone = [
-    ...(notEmpty(dirs) ?? '/etc/xdg').split(':').map((dir) => join(dir, 'pip', 'pip.conf')),
-    '/etc/pip.conf',
-  ];
-  const user = [
-    join(home, '.pip', 'pip.conf'),
-    join(notEmpty(xdg) ?? join(home, '.config'), 'pip', 'pip.conf'),
-  ];
-  const site = notEmpty(venv) === undefined ? [] : [join(venv ?? '', 'pip.conf')];
-  if (own !== undefined && own !== '' && host.exists(own)) return [...everyone, ...site, own];
-  return [...everyone, ...user, ...site];
-}
-
-/** The keys of `[global]`, and of `[install]` over them. */
-export function readPipConfig(text: string): ReadonlyMap<string, string> {
-  const sections = new Map<string, Map<string, string>>();
-  let section = new Map<string, string>();
-  let key = '';
-  for (const line of text.split(/\r?\n/)) {
-    if (/^\s*([#;]|$)/.test(line)) continue;
-    const heading = /^\[(.+)\]\s*$/.exec(line)?.[1];
-    const [, name, value = ''] = /^([^\s=:][^=:]*?)\s*[=:]\s*(.*)$/.exec(line) ?? [];
-    if (heading !== undefined) {
-      section = sections.get(heading) ?? new Map<string, string>();
-      sections.set(heading, section);
-      key = '';
-    } else if (/^\s/.test(line) && key !== '') {
-      section.set(key, `${section.get(key) ?? ''} ${line.trim()}`.trim());
-    } else if (name !== undefined) {
-      key = name.toLowerCase().replaceAll('_', '-');
-      section.set(key, value.trim());
-    }
+  const settingOf = pipSettings(host, home);
+  const noIndex = settingOf('no-index');
+  const isClosed = /^(1|y|yes|t|true|on)$/i.test(noIndex?.value ?? '');
+  if (isClosed && flags.indexUrl === undefined) {
+    const source = noIndex?.source ?? '';
+    throw new ConfigError(`${source} tells pip to ask no index; name one with --index-url`);
   }
-  return new Map([...(sections.get('global') ?? []), ...(sections.get('install') ?? [])]);
+  const main = flagged('--index-url', flags.indexUrl) ?? settingOf('index-url');
+  const more = isClosed ? undefined : settingOf('extra-index-url');
+  const extra =
+    flags.extraIndexUrls?.map((value) => ({ value, source: '--extra-index-url' })) ??
+    words(more?.value ?? '').map((value) => ({ value, source: more?.source ?? '' }));
+  return [...new Set([main ?? { value: PYPI, source: '' }, ...extra].map(addressIn))];
+}
+
+/** Checked here: later on nobody would know where it came from. */
+function addressIn({ value, source }: PipSetting): string {
+  const url = value.trim().replace(/\/+$/, '');
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new ConfigError(
+      `the address of an index in ${source} must be https://… or http://…, not "${shownUrl(url)}"`,
+    );
+  }
+  return url;
+}
+
+function flagged(flag: string, value: string | undefined): PipSetting | undefined {
+  return value === undefined ? undefined : { value, source: flag };
 }
 
 function words(text: string): string[] {
   return text.split(/\s+/).filter((word) => word !== '');
-}
-
-function notEmpty(text: string | undefined): string | undefined {
-  return text === '' ? undefined : text;
 }
