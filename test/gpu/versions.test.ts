@@ -126,6 +126,46 @@ describe('a requirement', () => {
     expect(holds("platform_machine != 'x86_64' or sys_platform == 'win32'", 'x64')).toBe(false);
     expect(holds("python_version >= '3.8'", 'x64')).toBe(true);
   });
+
+  it.each([
+    ['(sys_platform == "linux" or sys_platform == "win32") and extra == "training"', false],
+    ['(sys_platform == "linux" or sys_platform == "win32") and extra == "cuda"', true],
+    ['sys_platform == "linux" or sys_platform == "win32" and extra == "training"', true],
+    ['((extra == "x") or ("CUDA" == extra))', true],
+    ['"win32" == sys_platform', false],
+    ['"linux" != sys_platform', false],
+    ['platform_machine in "aarch64 arm64"', false],
+    ['platform_machine not in "aarch64 arm64"', true],
+    ['"x86" in platform_machine', true],
+    ["os.name=='posix'and python_version<'4'", true],
+    ['python_version ~= "3.8" and extra != "cuda"', false],
+    ['"10" > "9" and "10" >= "10.0" and "a" < "b" and "9" <= "10"', true],
+    ['"(" == "and" or extra == "other"', false],
+  ])('with the condition %s', (marker, holds) => {
+    const requirement = parseRequirement(`x; ${marker}`);
+    expect(isWanted(requirement, { extra: 'cuda', arch: 'x64' })).toBe(holds);
+  });
+
+  it.each([
+    'extra == cuda',
+    'extra = "cuda"',
+    'extra == "cuda',
+    '(extra == "cuda"',
+    'extra == "cuda")',
+    'extra == "cuda" extra == "x"',
+    'extra == "cuda" or',
+    'extra not "cuda"',
+    'extra ~= "cuda"',
+    'not extra == "cuda"',
+    'moon_phase == "full"',
+    'constructor == "x"',
+    `${'('.repeat(100_000)}extra == "cuda"`,
+  ])('with a condition that is not understood is refused, not guessed: %.40s', (marker) => {
+    const requirement = parseRequirement(`nvidia-x; ${marker}`);
+    expect(() => isWanted(requirement, { extra: 'cuda', arch: 'x64' })).toThrow(
+      /^cannot tell whether nvidia-x is needed: the condition ".*" is not understood$/,
+    );
+  });
 });
 
 describe('the name of a wheel', () => {

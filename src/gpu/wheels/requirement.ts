@@ -1,3 +1,5 @@
+import { type MarkerContext, markerHolds } from './marker.js';
+import { normalizeName } from './package-name.js';
 import { Specifier } from './specifier.js';
 
 /** A line `Requires-Dist` of a wheel's metadata. */
@@ -7,16 +9,6 @@ export interface Requirement {
   readonly specifier: Specifier;
   /** The condition after `;`, as written. */
   readonly marker: string;
-}
-
-/** What markers can ask about. */
-export interface MarkerContext {
-  readonly extra: string;
-  readonly arch: string;
-}
-
-export function normalizeName(name: string): string {
-  return name.toLowerCase().replaceAll(/[-_.]+/g, '-');
 }
 
 /** The requirements in a METADATA file. Whatever follows the headers is a description. */
@@ -41,27 +33,14 @@ export function parseRequirement(line: string): Requirement {
   };
 }
 
-/**
- * Whether a requirement counts: comparisons joined by `and` and `or`. Python's version is left out
- * of account, since no Python is used; so is a comparison with anything unknown.
- */
-export function isWanted({ marker }: Requirement, { extra, arch }: MarkerContext): boolean {
+/** @throws when its condition is not understood */
+export function isWanted({ name, marker }: Requirement, context: MarkerContext): boolean {
   if (marker === '') return true;
-  const machine = arch === 'arm64' ? 'aarch64' : 'x86_64';
-  const values: Readonly<Record<string, string>> = {
-    extra,
-    platform_machine: machine,
-    platform_system: 'Linux',
-    sys_platform: 'linux',
-    os_name: 'posix',
-  };
-  const holds = (comparison: string): boolean => {
-    const match = /^\(*\s*(\w+)\s*(==|!=)\s*["']([^"']*)["']\s*\)*$/.exec(comparison.trim());
-    const [, variable = '', operator = '', value = ''] = match ?? [];
-    const actual = Object.hasOwn(values, variable) ? values[variable] : undefined;
-    return actual === undefined || (actual === value) === (operator === '==');
-  };
-  return marker
-    .split(/\s+or\s+/)
-    .some((all) => all.split(/\s+and\s+/).every((comparison) => holds(comparison)));
+  try {
+    return markerHolds(marker, context);
+  } catch (error) {
+    throw new Error(`cannot tell whether ${name} is needed: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
 }

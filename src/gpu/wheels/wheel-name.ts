@@ -1,4 +1,4 @@
-import { normalizeName } from './requirement.js';
+import { normalizeName } from './package-name.js';
 import { parseVersion, type Version } from './version.js';
 
 export interface WheelName {
