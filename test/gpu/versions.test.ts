@@ -109,16 +109,30 @@ describe('a requirement', () => {
     '\r\nRequires-Dist: not-a-header\r\n';
 
   it('is read from the headers of the metadata only', () => {
-    expect(requirementsIn(metadata).map(({ name, specifier }) => [name, specifier.text])).toEqual([
+    expect(
+      requirementsIn(metadata, () => true).map(({ name, specifier }) => [name, specifier.text]),
+    ).toEqual([
       ['numpy', '>=1.21.6'],
       ['nvidia-cuda-nvrtc', '~=13.0'],
       ['nvidia-cudnn-cu13', '~=9.0'],
     ]);
   });
 
+  it('that nobody needs may have any form', () => {
+    const text =
+      'Requires-Dist: foo @ https://files.example/foo.whl\nRequires-Dist: bar (>=2004d)\n' +
+      'Requires-Dist: ???\nRequires-Dist: NVIDIA_x[all] (>=1)\n\n';
+    const isNvidia = (name: string): boolean => name.startsWith('nvidia-');
+    expect(requirementsIn(text, isNvidia)).toMatchObject([{ name: 'nvidia-x' }]);
+    for (const name of ['foo', 'bar', '']) {
+      expect(() => requirementsIn(text, (one) => one === name)).toThrow(/is not understood/);
+    }
+  });
+
   it('counts when its marker holds', () => {
     const wanted = (extra: string) =>
-      requirementsIn(metadata).filter((one) => isWanted(one, { extra, arch: 'x64' })).length;
+      requirementsIn(metadata, () => true).filter((one) => isWanted(one, { extra, arch: 'x64' }))
+        .length;
     expect([wanted(''), wanted('cuda'), wanted('cudnn')]).toEqual([1, 2, 2]);
     const holds = (marker: string, arch: string) =>
       isWanted(parseRequirement(`x; ${marker}`), { extra: '', arch });

@@ -4,7 +4,7 @@ import { RemoteFile } from '../net/remote-file.js';
 import type { Web } from '../net/web.js';
 import type { Wheel } from '../wheels/package-index.js';
 import { type Requirement, requirementsIn } from '../wheels/requirement.js';
-import { readDirectory, type ZipEntry } from '../zip/directory.js';
+import { readDirectory, type ZipEntry, ZipError } from '../zip/directory.js';
 import { readEntry } from '../zip/extract.js';
 import { LocalFile, type RandomAccess } from '../zip/random-access.js';
 import { type Content, contentsOf } from './contents.js';
@@ -33,7 +33,7 @@ export async function inspectWheel(
   const separate = wheel.file.hasMetadata ? await separateMetadata(web, wheel) : undefined;
   const remote = await RemoteFile.open(web, wheel.file.url);
   if (remote === undefined && separate !== undefined) {
-    const requirements = requirementsIn(separate);
+    const requirements = requirementsOf(wheel, separate);
     return { wheel, requirements, downloadBytes: wheel.file.bytes, contents: undefined };
   }
   if (remote !== undefined) return lookInto(remote, wheel, separate);
@@ -50,23 +50,45 @@ async function lookInto(
   wheel: Wheel,
   separate: string | undefined,
 ): Promise<InspectedWheel> {
-  const entries = await readDirectory(source);
-  return {
-    wheel,
-    requirements: requirementsIn(separate ?? (await metadataIn(source, entries, wheel))),
-    downloadBytes: source.bytes,
-    contents: contentsOf(wheel.name, entries),
-  };
+  try {
+    const entries = await readDirectory(source);
+    const metadata = separate ?? (await metadataIn(source, entries, wheel));
+    return {
+      wheel,
+      requirements: requirementsOf(wheel, metadata),
+      downloadBytes: source.bytes,
+      contents: contentsOf(wheel.name, entries),
+    };
+  } catch (error) {
+    if (!(error instanceof ZipError)) throw error;
+    throw new ZipError(`${wheel.file.filename} cannot be read: ${error.message}`);
+  }
+}
+
+/** Nobody needs other packages than NVIDIA's: those are for Python. */
+function requirementsOf({ file }: Wheel, metadata: string): Requirement[] {
+  try {
+    return requirementsIn(metadata, (name) => name.startsWith('nvidia-'));
+  } catch (error) {
+    throw new Error(`${file.filename} cannot be used: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
 }
 
 async function separateMetadata(web: Web, { file }: Wheel): Promise<string | undefined> {
   try {
     return (await readPage(web, `${file.url}.metadata`, '*/*', MAX_METADATA_BYTES)).text;
   } catch (error) {
-    // Mirrors announce it as the index does that they copy, and then do not have it.
-    if (error instanceof WebError && error.status === 404) return undefined;
+    // Mirrors announce it as the index does that they copy, and then do not have it or give it away.
+    if (error instanceof WebError && isRefusal(error.status)) return undefined;
     throw error;
   }
+}
+
+/** Of this one file: without a password, the wheel itself would not be had either. */
+function isRefusal(status: number): boolean {
+  return status >= 400 && status < 500 && ![401, 407, 429].includes(status);
 }
 
 async function metadataIn(

@@ -11,24 +11,33 @@ export interface Requirement {
   readonly marker: string;
 }
 
-/** The requirements in a METADATA file. Whatever follows the headers is a description. */
-export function requirementsIn(metadata: string): Requirement[] {
+/**
+ * The requirements in a METADATA file on packages that matter. Only those are looked at further: the
+ * others may have forms that are not understood here. Whatever follows the headers is a description.
+ */
+export function requirementsIn(
+  metadata: string,
+  matters: (name: string) => boolean,
+): Requirement[] {
   const [headers = ''] = metadata.replaceAll('\r\n', '\n').split('\n\n', 1);
-  return [...headers.matchAll(/^Requires-Dist:\s*(.+)$/gim)].map(([, line = '']) =>
-    parseRequirement(line),
-  );
+  return [...headers.matchAll(/^Requires-Dist:\s*(.+)$/gim)]
+    .map(([, line = '']) => line)
+    .filter((line) => matters(normalizeName(NAME.exec(line)?.[1] ?? '')))
+    .map(parseRequirement);
 }
+
+const NAME = /^\s*([A-Za-z0-9][A-Za-z0-9._-]*)/;
 
 export function parseRequirement(line: string): Requirement {
   const [body = '', ...conditions] = line.split(';');
-  const match = /^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*\(?([^()]*)\)?\s*$/.exec(
-    body,
-  );
-  if (match === null) throw new Error(`the requirement "${line.trim()}" is not understood`);
-  const [, name = '', versions = ''] = match;
+  const [start = '', name = ''] = NAME.exec(body) ?? [];
+  const match = /^\s*(?:\[[^\]]*\])?\s*\(?([^()]*)\)?\s*$/.exec(body.slice(start.length));
+  if (name === '' || match === null) {
+    throw new Error(`the requirement "${line.trim()}" is not understood`);
+  }
   return {
     name: normalizeName(name),
-    specifier: Specifier.parse(versions),
+    specifier: Specifier.parse(match[1] ?? ''),
     marker: conditions.join(';').trim(),
   };
 }
