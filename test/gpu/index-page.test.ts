@@ -55,9 +55,59 @@ describe('a page of an index', () => {
   });
 
   it('of an unknown form is refused', () => {
-    expect(() => parseJsonPage('{"files": [{}]}', PAGE)).toThrow(/unknown form/);
-    expect(() => parseJsonPage('not JSON', PAGE)).toThrow();
+    const page = 'https://me:secret@index.example/simple/x/?token=secret';
+    expect(() => parseJsonPage('{"files": {}}', page)).toThrow(
+      'https://index.example/simple/x/ has a list of files of an unknown form',
+    );
+    expect(() => parseJsonPage('<html>', page)).toThrow(
+      'https://index.example/simple/x/ is not the JSON that it claims to be',
+    );
   });
+
+  it('may have files that are not described as they should be', () => {
+    const url = 'x-1.0-py3-none-any.whl';
+    const hashes = { sha256: HASH };
+    const files = [{ url, hashes, size: null }, { url }, {}, null, { url, hashes, size: 5 }];
+    expect(parseJsonPage(JSON.stringify({ files }), PAGE)).toMatchObject([
+      { filename: url, sha256: HASH, bytes: undefined },
+      { filename: url, sha256: HASH, bytes: 5 },
+    ]);
+  });
+
+  it('may have any characters in the attributes of links', () => {
+    const html = `<p title="<a href='no-1.whl'>">
+      <a data-requires-python=">=3.8" href="a-1.whl#sha256=${HASH}">a</a>
+      <a href='b-1.whl' data-requires-python='>=3.8,"<4"' data-yanked>b</a>
+      <a
+        href=c-1.whl#egg=c&amp;sha256=${HASH} rel = internal>c</a>
+      <abbr href="no-2.whl">d</abbr><a href="e-1.whl"/><a class="x"href="f-1.whl">`;
+    const files = parseHtmlPage(html, PAGE);
+    expect(
+      files.map(({ filename, sha256, isYanked }) => [filename, sha256 === HASH, isYanked]),
+    ).toEqual([
+      ['a-1.whl', true, false],
+      ['b-1.whl', false, true],
+      ['c-1.whl', true, false],
+      ['e-1.whl', false, false],
+      ['f-1.whl', false, false],
+    ]);
+  });
+
+  it('has no links in comments', () => {
+    const html = `<!-- <a href="a-1.whl">a</a> --><a href="b-1.whl">b</a><!--><a href="c-1.whl">c</a>
+      <!-- <a href="d-1.whl">d</a>`;
+    expect(parseHtmlPage(html, PAGE).map(({ filename }) => filename)).toEqual([
+      'b-1.whl',
+      'c-1.whl',
+    ]);
+  });
+
+  it.each(['<a ', '<a href="', "<a href='x' b=", '<!--', '<a =', '<a x  ', '<', '<a href=#&'])(
+    'is read in one go, even if it is %j again and again',
+    (piece) => {
+      expect(parseHtmlPage(piece.repeat(500_000), PAGE).length).toBeLessThan(10);
+    },
+  );
 
   it('never gives a file a name that leads elsewhere', () => {
     for (const href of ['..%2f..%2fetc', 'x%00.whl', '%2e%2e', 'a b.whl', '']) {

@@ -1,5 +1,7 @@
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { shownUrl } from '../net/address.js';
+import { tagsIn } from './html-tags.js';
 
 /** One file that an index offers. */
 export interface IndexFile {
@@ -13,48 +15,59 @@ export interface IndexFile {
   readonly hasMetadata: boolean;
 }
 
-const PageSchema = Type.Object({
-  files: Type.Array(
-    Type.Object({
-      filename: Type.String(),
-      url: Type.String(),
-      hashes: Type.Record(Type.String(), Type.String()),
-      size: Type.Optional(Type.Number()),
-      yanked: Type.Optional(Type.Unknown()),
-      'core-metadata': Type.Optional(Type.Unknown()),
-      'dist-info-metadata': Type.Optional(Type.Unknown()),
-    }),
-  ),
-});
-const validator = Compile(PageSchema);
+const pageValidator = Compile(Type.Object({ files: Type.Array(Type.Unknown()) }));
+const fileValidator = Compile(
+  Type.Object({
+    url: Type.String(),
+    hashes: Type.Record(Type.String(), Type.String()),
+    size: Type.Optional(Type.Unknown()),
+    yanked: Type.Optional(Type.Unknown()),
+    'core-metadata': Type.Optional(Type.Unknown()),
+    'dist-info-metadata': Type.Optional(Type.Unknown()),
+  }),
+);
 
 /** A project's page in the JSON form of the simple API (PEP 691). */
 export function parseJsonPage(text: string, pageUrl: string): IndexFile[] {
-  const page: unknown = JSON.parse(text);
-  if (!validator.Check(page)) throw new Error('its list of files has an unknown form');
-  return page.files.flatMap((file) => {
+  return filesIn(text, pageUrl).flatMap((file) => {
+    // One odd file is no reason to do without the others.
+    if (!fileValidator.Check(file)) return [];
     const metadata = file['core-metadata'] ?? file['dist-info-metadata'];
     return fileAt(file.url, pageUrl, {
       sha256: file.hashes['sha256'] ?? '',
-      bytes: file.size,
+      bytes: typeof file.size === 'number' ? file.size : undefined,
       isYanked: file.yanked !== undefined && file.yanked !== false,
       hasMetadata: metadata !== undefined && metadata !== false,
     });
   });
 }
 
+function filesIn(text: string, pageUrl: string): unknown[] {
+  let page: unknown;
+  try {
+    page = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`${shownUrl(pageUrl)} is not the JSON that it claims to be`, { cause: error });
+  }
+  if (pageValidator.Check(page)) return page.files;
+  throw new Error(`${shownUrl(pageUrl)} has a list of files of an unknown form`);
+}
+
 /** The same as HTML (PEP 503), which is all that many mirrors have. */
 export function parseHtmlPage(text: string, pageUrl: string): IndexFile[] {
-  const base = /<base\s[^>]*href\s*=\s*["']([^"']*)["']/i.exec(text)?.[1];
-  const from = base === undefined ? pageUrl : new URL(unescapeHtml(base), pageUrl).href;
-  return [...text.matchAll(/<a\s([^>]*)>/gi)].flatMap(([, attributes = '']) => {
-    const all = attributesIn(attributes);
-    const metadata = all.get('data-core-metadata') ?? all.get('data-dist-info-metadata');
-    const href = all.get('href') ?? '';
+  const tags = [...tagsIn(text)];
+  const base = tags.find(({ name }) => name === 'base')?.attributes.get('href') ?? '';
+  const from = URL.canParse(base, pageUrl) ? new URL(base, pageUrl).href : pageUrl;
+  return tags.flatMap(({ name, attributes }) => {
+    const href = attributes.get('href');
+    if (name !== 'a' || href === undefined) return [];
+    const metadata =
+      attributes.get('data-core-metadata') ?? attributes.get('data-dist-info-metadata');
+    const fragment = new URLSearchParams(href.split('#')[1] ?? '');
     return fileAt(href, from, {
-      sha256: /#(?:.*&)?sha256=([0-9a-f]+)/i.exec(href)?.[1] ?? '',
+      sha256: fragment.get('sha256') ?? '',
       bytes: undefined,
-      isYanked: all.has('data-yanked'),
+      isYanked: attributes.has('data-yanked'),
       hasMetadata: metadata !== undefined && metadata !== 'false',
     });
   });
@@ -74,31 +87,4 @@ function fileAt(
   const name = filename.replaceAll(/%2b/gi, '+').replaceAll(/%21/g, '!');
   if (!/^https?:$/.test(url.protocol) || !/^[\w.+!-]+$/.test(name)) return [];
   return [{ ...rest, sha256: rest.sha256.toLowerCase(), filename: name, url: url.href }];
-}
-
-function attributesIn(text: string): ReadonlyMap<string, string> {
-  const found = text.matchAll(/([\w-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g);
-  return new Map(
-    [...found].map(([, name = '', double, single, bare]) => [
-      name.toLowerCase(),
-      unescapeHtml(double ?? single ?? bare ?? ''),
-    ]),
-  );
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-};
-
-function unescapeHtml(text: string): string {
-  return text
-    .replaceAll(/&#x([0-9a-f]{1,5});/gi, (_, hex: string) =>
-      String.fromCodePoint(Number.parseInt(hex, 16)),
-    )
-    .replaceAll(/&#(\d{1,6});/g, (_, decimal: string) => String.fromCodePoint(Number(decimal)))
-    .replaceAll(/&(\w+);/g, (all: string, name: string) => ENTITIES[name] ?? all);
 }
