@@ -143,6 +143,11 @@ describe('the newest wheel', () => {
     const files = [file('1.0'), file('2.0', { isYanked: true })];
     expect(newest(files)).toBe('1.0');
     expect(newest(files, '==2.0')).toBe('2.0');
+    const builds = [file('1.0-1', { isYanked: true }), file('1.0-2')];
+    for (const order of [builds, [...builds].reverse()]) {
+      const { filename } = newestWheel('x', order, [Specifier.parse('==1.0')], platform).file;
+      expect(filename).toContain('x-1.0-2-');
+    }
   });
 
   it('is always the same file of several that fit', () => {

@@ -84,6 +84,8 @@ export function newestWheel(
     .filter(({ wheel }) => fits(wheel, platform))
     .sort(
       (a, b) =>
+        // What was withdrawn is taken only when nothing else fits (PEP 592).
+        Number(a.file.isYanked) - Number(b.file.isYanked) ||
         compareVersions(b.wheel.version, a.wheel.version) ||
         // Always the same one, or a second attempt could not go on with what the first has fetched.
         (a.file.filename < b.file.filename ? -1 : 1),
