@@ -27,6 +27,9 @@ export class PassingError extends Error {
   }
 }
 
+/** There was no connection, however often it was tried. */
+export class UnreachableError extends Error {}
+
 /** `fetch` throws a TypeError with a cause for everything that happens to a connection. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof PassingError) return true;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { shownUrl, splitCredentials } from './address.js';
 import { Credentials } from './credentials.js';
-import { isPassing, PassingError, problemOf } from './problems.js';
+import { isPassing, PassingError, problemOf, UnreachableError } from './problems.js';
 import { retryAfterMs } from './retry-after.js';
 
 export interface WebOptions {
@@ -56,7 +56,8 @@ export class Web {
           if (!(error instanceof TypeError || error instanceof PassingError)) throw error;
           const advice = hasProxy ? ' (is NODE_USE_ENV_PROXY=1 set for the proxy?)' : '';
           const problem = `cannot read ${shownUrl(request.url)}: ${problemOf(error)}${advice}`;
-          throw new Error(problem, { cause: error });
+          const Kind = error instanceof TypeError ? UnreachableError : Error;
+          throw new Kind(problem, { cause: error });
         }
         const waitMs = error instanceof PassingError ? error.waitMs : 0;
         const delayMs = Math.max(FIRST_DELAY_MS * 2 ** (failures - 1), waitMs);

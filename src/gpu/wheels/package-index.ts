@@ -1,16 +1,9 @@
-import { shownUrl } from '../net/address.js';
-import { WebError } from '../net/problems.js';
-import { readPage } from '../net/read-body.js';
 import type { Web } from '../net/web.js';
-import { type IndexFile, parseHtmlPage, parseJsonPage } from './index-page.js';
+import type { IndexFile } from './index-page.js';
+import { type OnSkip, ProjectPages } from './project-pages.js';
 import type { Specifier } from './specifier.js';
 import { compareVersions, isStable } from './version.js';
 import { fits, neededGlibc, parseWheelName, type Platform, type WheelName } from './wheel-name.js';
-
-const JSON_TYPE = 'application/vnd.pypi.simple.v1+json';
-const HTML_TYPE = 'application/vnd.pypi.simple.v1+html';
-const ACCEPT = `${JSON_TYPE}, ${HTML_TYPE};q=0.2, text/html;q=0.1`;
-const MAX_PAGE_BYTES = 64 * 2 ** 20;
 
 export interface Wheel {
   readonly name: string;
@@ -20,43 +13,18 @@ export interface Wheel {
 
 /** One or several package indexes, asked as pip asks them: the best of all wins. */
 export class PackageIndex {
-  readonly #web: Web;
-  readonly #urls: readonly string[];
-  readonly #pages = new Map<string, Promise<IndexFile[]>>();
+  readonly #pages: ProjectPages;
+  readonly #files = new Map<string, Promise<IndexFile[]>>();
 
-  constructor(web: Web, urls: readonly string[]) {
-    this.#web = web;
-    this.#urls = urls;
+  constructor(web: Web, urls: readonly string[], onSkip: OnSkip = () => undefined) {
+    this.#pages = new ProjectPages(web, urls, onSkip);
   }
 
   /** @throws an Error that says why there is none */
   async newest(name: string, wanted: readonly Specifier[], platform: Platform): Promise<Wheel> {
-    const page = this.#pages.get(name) ?? this.#read(name);
-    this.#pages.set(name, page);
-    return newestWheel(name, await page, wanted, platform);
-  }
-
-  async #read(name: string): Promise<IndexFile[]> {
-    const pages = await Promise.all(this.#urls.map((url) => this.#readFrom(`${url}/${name}/`)));
-    const found = pages.filter((page) => page !== undefined);
-    if (found.length > 0) return found.flat();
-    throw new Error(`${name} is not on ${this.#urls.map(shownUrl).join(' or ')}`);
-  }
-
-  /** `undefined` when this index does not have it. */
-  async #readFrom(url: string): Promise<IndexFile[] | undefined> {
-    try {
-      const page = await readPage(this.#web, url, ACCEPT, MAX_PAGE_BYTES);
-      const isJson = page.contentType.includes('json');
-      return (isJson ? parseJsonPage : parseHtmlPage)(page.text, page.url);
-    } catch (error) {
-      if (!(error instanceof WebError)) throw error;
-      if (error.status === 404) return undefined;
-      // Some old mirrors take the first wish for the only one.
-      if (error.status !== 406) throw error;
-      const page = await readPage(this.#web, url, 'text/html', MAX_PAGE_BYTES);
-      return parseHtmlPage(page.text, page.url);
-    }
+    const files = this.#files.get(name) ?? this.#pages.read(name);
+    this.#files.set(name, files);
+    return newestWheel(name, await files, wanted, platform);
   }
 }
 
