@@ -109,4 +109,12 @@ describe('a download', () => {
     });
     expect(await RemoteFile.open(web, url)).toBeUndefined();
   });
+
+  it('is named when more comes than the index announces', async () => {
+    const listener: RequestListener = (_, response) => {
+      response.write(data);
+      response.end();
+    };
+    await expect(fetchFrom(listener, 1000)).rejects.toThrow(/^http:\S+\/x\.whl is longer than/);
+  });
 });

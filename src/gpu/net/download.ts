@@ -1,5 +1,6 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import { hashFile } from '../../planning/machine.js';
+import { shownUrl } from './address.js';
 import { PassingError, WebError } from './problems.js';
 import { isPacked } from './read-body.js';
 import type { Web } from './web.js';
@@ -73,7 +74,7 @@ async function fetchRest(
       for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
         alive();
         if (at + piece.length > (whole ?? MAX_BYTES)) {
-          throw new Error('the server sends more than the index announces');
+          throw new Error(`${shownUrl(url)} is longer than the index announces`);
         }
         await file.appendFile(piece);
         at += piece.length;

@@ -1,3 +1,4 @@
+import { shownUrl } from './address.js';
 import { WebError } from './problems.js';
 import type { Web } from './web.js';
 
@@ -17,7 +18,8 @@ export async function readBody(
   for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     alive();
     bytes += piece.length;
-    if (bytes > maxBytes) throw new Error('the server sends far more than it should');
+    if (bytes > maxBytes)
+      throw new Error(`${shownUrl(response.url)} is far longer than it should be`);
     pieces.push(piece);
   }
   return Buffer.concat(pieces);
