@@ -64,7 +64,7 @@ function cudaLines({ cuda }: GpuReport): Line[] {
           [
             'CUDA libraries',
             `${count(installed.wheels.length, 'package')}, ${size(installed.bytes)}, in ${installed.folder}` +
-              (installed.isComplete ? '' : ' (files are missing; install again)'),
+              (installed.isComplete ? '' : ' (files are missing or damaged; install again)'),
           ] as const,
         ]),
     ...toolkits.map((folder): Line => ['CUDA toolkit', folder]),

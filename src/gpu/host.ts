@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { type Environment, readEnvironment } from '../config/environment.js';
 
 /** What of this machine is looked at to find GPUs and their libraries. Tests make up their own. */
@@ -7,6 +7,8 @@ export interface Host {
   readonly arch: string;
   readonly environment: Environment;
   exists(path: string): boolean;
+  /** In bytes; `undefined` where there is no such file. */
+  size(path: string): number | undefined;
   /** Names in a folder; none where there is no such folder. */
   list(folder: string): readonly string[];
   /** `undefined` where it cannot be read. */
@@ -21,6 +23,7 @@ export function thisHost(): Host {
     arch: process.arch,
     environment: readEnvironment(),
     exists: existsSync,
+    size: (path) => attempt(() => statSync(path).size, undefined),
     list: (folder) => attempt(() => readdirSync(folder).sort(), []),
     // Every byte as one character: one of these files is binary.
     read: (path) => attempt(() => readFileSync(path, 'latin1'), undefined),

@@ -52,7 +52,7 @@ export interface InstallRecord {
   readonly files: readonly { readonly path: string; readonly bytes: number }[];
 }
 
-/** What is installed for this version of ONNX Runtime, if it is complete. */
+/** What was installed for this version of ONNX Runtime; `isComplete` says whether it still is. */
 export function readInstallRecord(host: Host, cacheFolder: string): InstallRecord | undefined {
   try {
     const text = host.read(installFolders(host, cacheFolder).record) ?? '';
@@ -63,9 +63,9 @@ export function readInstallRecord(host: Host, cacheFolder: string): InstallRecor
   }
 }
 
-/** Whether all files of the record are there, too: someone may have tidied up by hand. */
+/** Whether all files of the record are there and whole: disks fill up, and people tidy up. */
 export function isComplete(host: Host, cacheFolder: string): boolean {
   const { root } = installFolders(host, cacheFolder);
   const record = readInstallRecord(host, cacheFolder);
-  return record?.files.every(({ path }) => host.exists(join(root, path))) ?? false;
+  return record?.files.every(({ path, bytes }) => host.size(join(root, path)) === bytes) ?? false;
 }

@@ -5,6 +5,8 @@ interface FakeHostOptions {
   readonly arch?: string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly files?: Readonly<Record<string, string>>;
+  /** Of files that are larger than what is made up of them. */
+  readonly sizes?: Readonly<Record<string, number>>;
   readonly links?: Readonly<Record<string, string>>;
 }
 
@@ -14,6 +16,7 @@ export function fakeHost({
   arch = 'x64',
   environment = {},
   files = {},
+  sizes = {},
   links = {},
 }: FakeHostOptions = {}): Host {
   const paths = Object.keys(files);
@@ -26,6 +29,7 @@ export function fakeHost({
     arch,
     environment,
     exists: (path) => Object.hasOwn(files, path) || inside(path).length > 0,
+    size: (path) => sizes[path] ?? files[path]?.length,
     list: (folder) => [...new Set(inside(folder))].sort(),
     read: (path) => files[path],
     realPath: (path) => links[path] ?? path,

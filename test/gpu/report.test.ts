@@ -34,13 +34,14 @@ describe('shoal gpu', () => {
       '/dev/kfd': '',
       '/opt/rocm/version': '',
     };
-    const host = fakeHost({ files });
+    const sizes = { [join(folders.nvidia, 'libcublas.so.13')]: 2 ** 30 };
+    const host = fakeHost({ files, sizes });
     const report = await findGpus(host, '/cache', () => Promise.resolve(parseSmi(SMI)));
     expect(report.nvidia).toMatchObject({ driver: '580.82.07', gpuCount: 2, hasSmi: true });
     expect(report.vulkan).toMatchObject({ needsOwnDriverFile: true });
     const text = reportText(report);
     expect(text).toMatch(/GPU 0 +NVIDIA H200, 140\.4 GiB, of which 512 MiB are in use/);
-    expect(text).toMatch(/CUDA libraries +1 package, 1\.0 GiB/);
+    expect(text).toMatch(/CUDA libraries +1 package, 1\.0 GiB, in \S+$/m);
     expect(text).toMatch(/webgpu +can be tried/);
     expect(text).toContain('/etc/vulkan/icd.d/lvp.json (libvulkan_lvp.so)');
     expect(text).toContain('ROCm in /opt/rocm');

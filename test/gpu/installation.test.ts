@@ -1,0 +1,25 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { installFolders, isComplete } from '../../src/gpu/installation.js';
+import { fakeHost } from './fake-host.js';
+
+const { root, record } = installFolders(fakeHost(), '/cache');
+const PROVIDER = join(root, 'onnxruntime/provider.so');
+
+const recorded = JSON.stringify({
+  format: 1,
+  wheels: [],
+  machineFolders: [],
+  files: [{ path: 'onnxruntime/provider.so', bytes: 5 }],
+});
+
+describe('an installation', () => {
+  it('is complete while all its files are there and as long as they were', () => {
+    const holding = (files: Readonly<Record<string, string>>): boolean =>
+      isComplete(fakeHost({ files: { [record]: recorded, ...files } }), '/cache');
+    expect(holding({ [PROVIDER]: '12345' })).toBe(true);
+    expect(holding({ [PROVIDER]: '' })).toBe(false);
+    expect(holding({})).toBe(false);
+    expect(isComplete(fakeHost({ files: { [PROVIDER]: '12345' } }), '/cache')).toBe(false);
+  });
+});
