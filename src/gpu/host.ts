@@ -11,8 +11,9 @@ export interface Host {
   size(path: string): number | undefined;
   /** Names in a folder; none where there is no such folder. */
   list(folder: string): readonly string[];
-  /** `undefined` where it cannot be read. */
+  /** Text; `undefined` where it cannot be read. */
   read(path: string): string | undefined;
+  readBytes(path: string): Buffer | undefined;
   /** Behind all links; the path itself where there is none. */
   realPath(path: string): string;
 }
@@ -25,8 +26,8 @@ export function thisHost(): Host {
     exists: existsSync,
     size: (path) => attempt(() => statSync(path).size, undefined),
     list: (folder) => attempt(() => readdirSync(folder).sort(), []),
-    // Every byte as one character: one of these files is binary.
-    read: (path) => attempt(() => readFileSync(path, 'latin1'), undefined),
+    read: (path) => attempt(() => readFileSync(path, 'utf8'), undefined),
+    readBytes: (path) => attempt(() => readFileSync(path), undefined),
     realPath: (path) => attempt(() => realpathSync(path), path),
   };
 }

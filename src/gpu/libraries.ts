@@ -62,11 +62,12 @@ function systemFolders({ arch }: Host): string[] {
   return [...own, ...SYSTEM_FOLDERS];
 }
 
-/** The loader's own index holds every path as plain text that ends with a zero. */
+/** The loader's own index is binary, but holds every path as plain text that ends with a zero. */
 function cachedPath(host: Host, name: string): string | undefined {
-  const index = host.read('/etc/ld.so.cache') ?? '';
-  for (let at = index.indexOf(`/${name}\0`); at >= 0; at = index.indexOf(`/${name}\0`, at + 1)) {
-    const path = index.slice(index.lastIndexOf('\0', at) + 1, at + name.length + 1);
+  const index = host.readBytes('/etc/ld.so.cache') ?? Buffer.alloc(0);
+  const end = Buffer.from(`/${name}\0`);
+  for (let at = index.indexOf(end); at >= 0; at = index.indexOf(end, at + 1)) {
+    const path = index.toString('utf8', index.lastIndexOf(0, at) + 1, at + end.length - 1);
     // It also lists libraries of other architectures, and some that were removed.
     if (path.startsWith('/') && !path.includes('/i386-') && host.exists(path)) return path;
   }

@@ -32,6 +32,7 @@ export function fakeHost({
     size: (path) => sizes[path] ?? files[path]?.length,
     list: (folder) => [...new Set(inside(folder))].sort(),
     read: (path) => files[path],
+    readBytes: (path) => (files[path] === undefined ? undefined : Buffer.from(files[path])),
     realPath: (path) => links[path] ?? path,
   };
 }

@@ -1,6 +1,9 @@
-import { join } from 'node:path';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { installFolders, isComplete } from '../../src/gpu/installation.js';
+import { thisHost } from '../../src/gpu/host.js';
+import { installFolders, isComplete, readInstallRecord } from '../../src/gpu/installation.js';
 import { fakeHost } from './fake-host.js';
 
 const { root, record } = installFolders(fakeHost(), '/cache');
@@ -21,5 +24,15 @@ describe('an installation', () => {
     expect(holding({ [PROVIDER]: '' })).toBe(false);
     expect(holding({})).toBe(false);
     expect(isComplete(fakeHost({ files: { [PROVIDER]: '12345' } }), '/cache')).toBe(false);
+  });
+
+  it('keeps the names of folders with letters beyond ASCII', () => {
+    const cache = mkdtempSync(join(tmpdir(), 'shoal-cache-'));
+    const machineFolders = ['/opt/büro lib'];
+    const { record: path } = installFolders(thisHost(), cache);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, JSON.stringify({ format: 1, wheels: [], machineFolders, files: [] }));
+    expect(readInstallRecord(thisHost(), cache)).toMatchObject({ machineFolders });
+    rmSync(cache, { recursive: true });
   });
 });

@@ -27,6 +27,16 @@ describe('a shared library', () => {
     expect(findSystemLibrary(fakeHost({ files }), 'longx.so.1')).toBeUndefined();
   });
 
+  it('is found by the index of the loader in a folder with letters beyond ASCII', () => {
+    const path = '/opt/büro/libx.so.1';
+    const bytes = Buffer.concat([Buffer.from([0xff, 0xfe, 0]), Buffer.from(`${path}\0`)]);
+    const host = {
+      ...fakeHost({ files: { [path]: '' } }),
+      readBytes: (file: string) => (file === '/etc/ld.so.cache' ? bytes : undefined),
+    };
+    expect(findSystemLibrary(host, 'libx.so.1')).toBe(path);
+  });
+
   it('is found where containers and WSL put drivers, which the loader does not know', () => {
     const files = { '/usr/local/nvidia/lib64/libcuda.so.1': '' };
     expect(findSystemLibrary(fakeHost({ files }), 'libcuda.so.1')).toBeUndefined();
