@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { cacheFolderFor, readEnvironment } from '../config/environment.js';
 import { ConfigError, loadConfig } from '../config/load.js';
-import { thisHost } from '../gpu/host.js';
+import { type Host, thisHost } from '../gpu/host.js';
 import { type InstallEvents, installCuda } from '../gpu/install/install.js';
 import { installPlatform } from '../gpu/install/platform.js';
 import { uninstallCuda } from '../gpu/install/uninstall.js';
@@ -74,10 +74,15 @@ async function install(args: GpuArgs, cacheFolder: string): Promise<void> {
   if (outcome === 'planned') return;
   if (outcome === 'present') {
     console.log(`CUDA is installed already in ${cacheFolder}; shoal gpu says more`);
-    return;
+  } else {
+    const bytes = outcome.files.reduce((sum, file) => sum + file.bytes, 0);
+    console.log(`CUDA is installed: ${size(bytes)} in ${cacheFolder}`);
   }
-  const bytes = outcome.files.reduce((sum, file) => sum + file.bytes, 0);
-  console.log(`CUDA is installed: ${size(bytes)} in ${cacheFolder}`);
+  await sayMissing(host, cacheFolder);
+}
+
+/** What an engine would not find yet, such as the driver while an image is built. */
+async function sayMissing(host: Host, cacheFolder: string): Promise<void> {
   const libraries = await providerLibraries(host, cacheFolder);
   const missing = libraries.filter(({ path }) => path === undefined).map(({ name }) => name);
   if (missing.length > 0) console.log(`not found yet: ${missing.join(', ')}${driverHint(missing)}`);

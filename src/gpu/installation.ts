@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { Host } from './host.js';
+import { driverFolders, findIn, findSystemLibrary } from './libraries.js';
 import { onnxRuntimeVersion } from './runtime-files.js';
 
 /** Where things are in the cache folder. */
@@ -40,6 +41,7 @@ const RecordSchema = Type.Object({
   wheels: Type.Array(Type.Object({ name: Type.String(), version: Type.String() })),
   /** Folders of the machine with libraries that were therefore not downloaded. */
   machineFolders: Type.Array(Type.String()),
+  machineLibraries: Type.Optional(Type.Array(Type.String())),
   files: Type.Array(Type.Object({ path: Type.String(), bytes: Type.Number() })),
 });
 const validator = Compile(RecordSchema);
@@ -48,6 +50,8 @@ export interface InstallRecord {
   readonly format: 1;
   readonly wheels: readonly { readonly name: string; readonly version: string }[];
   readonly machineFolders: readonly string[];
+  /** What was not downloaded since the machine has it. Records of old do not say so. */
+  readonly machineLibraries?: readonly string[];
   /** Relative to the folder. */
   readonly files: readonly { readonly path: string; readonly bytes: number }[];
 }
@@ -63,9 +67,27 @@ export function readInstallRecord(host: Host, cacheFolder: string): InstallRecor
   }
 }
 
-/** Whether all files of the record are there and whole: disks fill up, and people tidy up. */
+/**
+ * Whether all files of the record are there and whole, and what was left out is still on the
+ * machine: disks fill up, and people tidy up.
+ */
 export function isComplete(host: Host, cacheFolder: string): boolean {
   const { root } = installFolders(host, cacheFolder);
   const record = readInstallRecord(host, cacheFolder);
-  return record?.files.every(({ path, bytes }) => host.size(join(root, path)) === bytes) ?? false;
+  if (record === undefined) return false;
+  const { files, machineFolders, machineLibraries = [] } = record;
+  // Where an engine looks, whatever the library path of the moment holds.
+  const folders = [...machineFolders, ...driverFolders(host)];
+  return (
+    files.every(({ path, bytes }) => host.size(join(root, path)) === bytes) &&
+    machineLibraries.every(
+      (name) => (findIn(host, name, folders) ?? findSystemLibrary(host, name)) !== undefined,
+    )
+  );
+}
+
+/** Whether it is complete without the help of the machine, too. */
+export function isSelfContained(host: Host, cacheFolder: string): boolean {
+  const { machineFolders = [], machineLibraries = [] } = readInstallRecord(host, cacheFolder) ?? {};
+  return isComplete(host, cacheFolder) && machineFolders.length + machineLibraries.length === 0;
 }

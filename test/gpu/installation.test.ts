@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { thisHost } from '../../src/gpu/host.js';
-import { installFolders, isComplete, readInstallRecord } from '../../src/gpu/installation.js';
+import {
+  installFolders,
+  isComplete,
+  isSelfContained,
+  readInstallRecord,
+} from '../../src/gpu/installation.js';
 import { fakeHost } from './fake-host.js';
 
 const { root, record } = installFolders(fakeHost(), '/cache');
@@ -24,6 +29,35 @@ describe('an installation', () => {
     expect(holding({ [PROVIDER]: '' })).toBe(false);
     expect(holding({})).toBe(false);
     expect(isComplete(fakeHost({ files: { [PROVIDER]: '12345' } }), '/cache')).toBe(false);
+  });
+
+  it('is complete while the machine has what was left out, where an engine looks', () => {
+    const old = { format: 1, wheels: [], machineFolders: ['/opt/cudnn'], files: [] };
+    const left = JSON.stringify({ ...old, machineLibraries: ['libcudnn.so.9'] });
+    const on = (files: Readonly<Record<string, string>>, text = left) =>
+      fakeHost({
+        files: { [record]: text, ...files },
+        environment: { LD_LIBRARY_PATH: '/tmp/other' },
+      });
+    expect(isComplete(on({ '/opt/cudnn/libcudnn.so.9': '' }), '/cache')).toBe(true);
+    expect(isComplete(on({ '/usr/lib/libcudnn.so.9': '' }), '/cache')).toBe(true);
+    expect(isComplete(on({}), '/cache')).toBe(false);
+    expect(isComplete(on({ '/tmp/other/libcudnn.so.9': '' }), '/cache')).toBe(false);
+    // Before these names were recorded, nobody could know.
+    expect(isComplete(on({}, JSON.stringify(old)), '/cache')).toBe(true);
+  });
+
+  it('is self-contained only if nothing was left out', () => {
+    const holding = (machineFolders: string[], machineLibraries?: string[]): boolean => {
+      const text = { format: 1, wheels: [], machineFolders, machineLibraries, files: [] };
+      const files = { [record]: JSON.stringify(text), '/usr/lib/libx.so': '' };
+      return isSelfContained(fakeHost({ files }), '/cache');
+    };
+    expect(holding([])).toBe(true);
+    expect(holding([], [])).toBe(true);
+    expect(holding(['/usr/lib'])).toBe(false);
+    expect(holding([], ['libx.so'])).toBe(false);
+    expect(isSelfContained(fakeHost(), '/cache')).toBe(false);
   });
 
   it('keeps the names of folders with letters beyond ASCII', () => {

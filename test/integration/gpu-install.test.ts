@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -26,8 +35,15 @@ async function startIndex(manners: Partial<IndexManners> = {}): Promise<void> {
 }
 
 function shoal(...args: string[]): ReturnType<typeof runToEnd> {
+  return shoalWith({}, ...args);
+}
+
+function shoalWith(
+  more: Readonly<Record<string, string>>,
+  ...args: string[]
+): ReturnType<typeof runToEnd> {
   const environment = { SHOAL_CACHE_DIR: cache, PIP_INDEX_URL: index.url, PIP_EXTRA_INDEX_URL: '' };
-  return runToEnd(['gpu', ...args], environment);
+  return runToEnd(['gpu', ...args], { ...environment, ...more });
 }
 
 function installedFiles(): string[] {
@@ -99,6 +115,31 @@ describe.runIf(process.platform === 'linux')('shoal gpu install cuda', () => {
         expect(index.bytesSentOf(project)).toBe(index.sizeOf(project));
       }
     }
+  });
+
+  it('fetches what it left out once the machine does not have it any more, or all is wanted', async () => {
+    await startIndex();
+    const own = join(cache, 'büro lib');
+    mkdirSync(own);
+    writeFileSync(join(own, LIBRARIES[1]), '');
+    const found = { LD_LIBRARY_PATH: own };
+    const left = `nvidia/${LIBRARIES[1]}`;
+    const first = await shoalWith(found, 'install', 'cuda');
+    expect(first.stdout).toContain('left out, since the machine has them: nvidia-cudnn-cu13');
+    expect(installedFiles()).not.toContain(left);
+    expect((await shoalWith(found, 'install', 'cuda')).stdout).toContain('installed already');
+
+    const all = await shoalWith(found, 'install', 'cuda', '--all');
+    expect(all.stdout).toContain('CUDA is installed:');
+    expect(installedFiles()).toContain(left);
+    const again = await shoalWith(found, 'install', 'cuda', '--all');
+    expect(again.stdout).toContain('installed already');
+
+    await shoal('uninstall', 'cuda');
+    await shoalWith(found, 'install', 'cuda');
+    rmSync(own, { recursive: true });
+    expect((await shoal('install', 'cuda')).stdout).toContain('CUDA is installed:');
+    expect(installedFiles()).toContain(left);
   });
 
   it('only says what it would do in a dry run', async () => {

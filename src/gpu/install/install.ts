@@ -3,7 +3,12 @@ import { dirname, join } from 'node:path';
 import { download } from '../net/download.js';
 import type { Web } from '../net/web.js';
 import type { Host } from '../host.js';
-import { installFolders, type InstallRecord, isComplete } from '../installation.js';
+import {
+  installFolders,
+  type InstallRecord,
+  isComplete,
+  isSelfContained,
+} from '../installation.js';
 import { packageLibraries, RUNTIME_LIBRARY } from '../runtime-files.js';
 import type { Wheel } from '../wheels/package-index.js';
 import type { Platform } from '../wheels/wheel-name.js';
@@ -40,8 +45,9 @@ export async function installCuda(
   options: InstallOptions,
   events: InstallEvents,
 ): Promise<InstallOutcome> {
-  const { host, cacheFolder, isDryRun } = options;
-  if (isComplete(host, cacheFolder)) return 'present';
+  const { host, cacheFolder, isAll, isDryRun } = options;
+  const isDone = (): boolean => (isAll ? isSelfContained : isComplete)(host, cacheFolder);
+  if (isDone()) return 'present';
   if (isDryRun) {
     const fetchWhole = (wheel: Wheel): Promise<never> =>
       Promise.reject(
@@ -60,7 +66,7 @@ export async function installCuda(
       events.onWait(pid);
     },
     // Whoever held the lock may have done it.
-    async () => (isComplete(host, cacheFolder) ? 'present' : install(options, events)),
+    async () => (isDone() ? 'present' : install(options, events)),
   );
 }
 
@@ -93,7 +99,7 @@ async function install(options: InstallOptions, events: InstallEvents): Promise<
     events.onWheelDone(wheel);
   }
   const library = join(packageLibraries(host), RUNTIME_LIBRARY);
-  const record = await staging.finish(wheels, plan.machineFolders, library);
+  const record = await staging.finish(plan, library);
   await rm(folders.downloads, { recursive: true, force: true });
   return record;
 }

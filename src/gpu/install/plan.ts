@@ -23,6 +23,7 @@ export interface InstallPlan {
   readonly present: readonly Wheel[];
   /** Where it has them. */
   readonly machineFolders: readonly string[];
+  readonly machineLibraries: readonly string[];
 }
 
 export interface PlanOptions {
@@ -51,6 +52,7 @@ export async function planInstall(options: PlanOptions): Promise<InstallPlan> {
   });
   const places = new Map(resolved.map((one) => [one, isAll ? undefined : placeOf(host, one)]));
   const missing = resolved.filter((one) => places.get(one) === undefined);
+  const present = resolved.filter((one) => places.get(one) !== undefined);
   return {
     runtimeVersion,
     wheels: missing.map(({ wheel, downloadBytes, contents }) => ({
@@ -58,8 +60,9 @@ export async function planInstall(options: PlanOptions): Promise<InstallPlan> {
       downloadBytes,
       unpackedBytes: contents === undefined ? undefined : unpackedBytes(contents),
     })),
-    present: resolved.filter((one) => !missing.includes(one)).map(({ wheel }) => wheel),
+    present: present.map(({ wheel }) => wheel),
     machineFolders: [...new Set([...places.values()].flatMap((folders) => folders ?? []))],
+    machineLibraries: present.flatMap(({ contents }) => libraryNames(contents ?? [])),
   };
 }
 

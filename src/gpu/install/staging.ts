@@ -6,6 +6,7 @@ import { readDirectory, ZipError } from '../zip/directory.js';
 import { extractTo } from '../zip/extract.js';
 import { LocalFile } from '../zip/random-access.js';
 import { type Content, contentsOf } from './contents.js';
+import type { InstallPlan } from './plan.js';
 
 type RecordedFile = InstallRecord['files'][number];
 
@@ -61,11 +62,9 @@ export class Staging {
   }
 
   /** From here on it is installed. */
-  async finish(
-    wheels: readonly Wheel[],
-    machineFolders: readonly string[],
-    runtimeLibrary: string,
-  ): Promise<InstallRecord> {
+  async finish(plan: InstallPlan, runtimeLibrary: string): Promise<InstallRecord> {
+    const { machineFolders, machineLibraries } = plan;
+    const wheels = plan.wheels.map(({ wheel }) => wheel);
     const marks = await Promise.all(wheels.map((wheel) => this.#mark(wheel)));
     const files = marks.flatMap((mark) => mark ?? []);
     const twice = files.find(({ path }, at) => files.findIndex((one) => one.path === path) < at);
@@ -77,13 +76,14 @@ export class Staging {
       format: 1,
       wheels: wheels.map(({ name, version }) => ({ name, version })),
       machineFolders,
+      machineLibraries,
       files: [...files, { path: library, bytes }],
     };
     await writeWhole(
       join(this.#root, basename(this.#folders.record)),
       JSON.stringify(record, undefined, 2),
     );
-    // There is an old one only if it is not complete. Engines that use it keep their files open.
+    // An old one is not complete, or lacks what is now wanted. Engines keep its files open.
     await rm(this.#folders.root, { recursive: true, force: true });
     await rename(this.#root, this.#folders.root);
     for (const name of ['marks', 'plan']) {
