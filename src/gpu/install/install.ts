@@ -12,7 +12,7 @@ import {
 import { packageLibraries, RUNTIME_LIBRARY } from '../runtime-files.js';
 import type { Wheel } from '../wheels/package-index.js';
 import type { Platform } from '../wheels/wheel-name.js';
-import { withLock } from './lock.js';
+import { type CheckHeld, withLock } from './lock.js';
 import { type InstallPlan, neededBytes, type PlannedWheel, planInstall } from './plan.js';
 import { Staging } from './staging.js';
 
@@ -66,11 +66,15 @@ export async function installCuda(
       events.onWait(pid);
     },
     // Whoever held the lock may have done it.
-    async () => (isDone() ? 'present' : install(options, events)),
+    async (checkHeld) => (isDone() ? 'present' : install(options, events, checkHeld)),
   );
 }
 
-async function install(options: InstallOptions, events: InstallEvents): Promise<InstallRecord> {
+async function install(
+  options: InstallOptions,
+  events: InstallEvents,
+  checkHeld: CheckHeld,
+): Promise<InstallRecord> {
   const { host, cacheFolder } = options;
   const folders = installFolders(host, cacheFolder);
   await mkdir(folders.downloads, { recursive: true });
@@ -90,6 +94,7 @@ async function install(options: InstallOptions, events: InstallEvents): Promise<
   await checkSpace(folders.downloads, missing);
   for (const { wheel, downloadBytes, unpackedBytes } of missing) {
     const path = await fetch(wheel, downloadBytes);
+    await checkHeld();
     let unpacked = 0;
     await staging.unpack(wheel, path, (bytes) => {
       unpacked += bytes;
@@ -99,6 +104,7 @@ async function install(options: InstallOptions, events: InstallEvents): Promise<
     events.onWheelDone(wheel);
   }
   const library = join(packageLibraries(host), RUNTIME_LIBRARY);
+  await checkHeld();
   const record = await staging.finish(plan, library);
   await rm(folders.downloads, { recursive: true, force: true });
   return record;

@@ -17,7 +17,7 @@ export async function uninstallCuda(
   const gpu = dirname(root);
   const names = await readdir(gpu).catch(() => []);
   if (names.length === 0) return 0;
-  return withLock(join(gpu, 'install.lock'), onWait, async () => {
+  return withLock(join(gpu, 'install.lock'), onWait, async (checkHeld) => {
     const folders = [
       ...(await readdir(gpu))
         .filter((name) => name.startsWith('cuda-'))
@@ -27,6 +27,7 @@ export async function uninstallCuda(
     let freed = 0;
     for (const folder of folders) {
       freed += await bytesIn(folder);
+      await checkHeld();
       // The record first: half of an installation must not look like a whole one.
       await rm(join(folder, 'installed.json'), { force: true });
       await rm(folder, { recursive: true, force: true });
