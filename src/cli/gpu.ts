@@ -2,6 +2,7 @@ import { homedir } from 'node:os';
 import { cacheFolderFor, readEnvironment } from '../config/environment.js';
 import { ConfigError, loadConfig } from '../config/load.js';
 import { type Host, thisHost } from '../gpu/host.js';
+import { explainDiskError } from '../gpu/install/disk-problems.js';
 import { type InstallEvents, installCuda } from '../gpu/install/install.js';
 import { installPlatform } from '../gpu/install/platform.js';
 import { uninstallCuda } from '../gpu/install/uninstall.js';
@@ -29,9 +30,7 @@ export async function gpu(args: string[]): Promise<void> {
     else if (parsed.action === 'install') await install(parsed, cacheFolder);
     else await uninstall(cacheFolder);
   } catch (error) {
-    const { code, path, message } = error as NodeJS.ErrnoException;
-    if (code === undefined || path === undefined) throw error;
-    throw new Error(`cannot use ${path} (${message.split(',')[0] ?? code})`, { cause: error });
+    throw explainDiskError(error, cacheFolder);
   }
 }
 
