@@ -154,14 +154,16 @@ describe('libraries of the machine', () => {
 });
 
 describe('the space for an installation', () => {
-  it('is all that is unpacked and the largest wheel', () => {
+  it('is all that is unpacked, the largest wheel and the runtime', () => {
     const planned = (downloadBytes: number | undefined, unpacked: number | undefined) => ({
       wheel: wheelOf('x', '1'),
       downloadBytes,
       unpackedBytes: unpacked,
     });
-    expect(neededBytes([planned(5, 10), planned(7, 20), planned(undefined, undefined)])).toBe(37);
-    expect(neededBytes([])).toBe(0);
+    expect(neededBytes([planned(5, 10), planned(7, 20), planned(undefined, undefined)], 3)).toBe(
+      40,
+    );
+    expect(neededBytes([], 3)).toBe(3);
   });
 
   it('is asked for before anything is downloaded', () => {

@@ -1,4 +1,4 @@
-import { mkdir, rm, statfs } from 'node:fs/promises';
+import { mkdir, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { download } from '../net/download.js';
 import type { Web } from '../net/web.js';
@@ -91,7 +91,8 @@ async function install(
   const missing: PlannedWheel[] = [];
   for (const one of plan.wheels) if (!(await staging.isUnpacked(one.wheel))) missing.push(one);
   if (missing.length < wheels.length) events.onKept(wheels.length - missing.length);
-  await checkSpace(folders.downloads, missing);
+  const library = join(packageLibraries(host), RUNTIME_LIBRARY);
+  await checkSpace(folders.downloads, missing, library);
   for (const { wheel, downloadBytes, unpackedBytes } of missing) {
     const path = await fetch(wheel, downloadBytes);
     await checkHeld();
@@ -103,7 +104,6 @@ async function install(
     await rm(path);
     events.onWheelDone(wheel);
   }
-  const library = join(packageLibraries(host), RUNTIME_LIBRARY);
   await checkHeld();
   const record = await staging.finish(plan, library);
   await rm(folders.downloads, { recursive: true, force: true });
@@ -126,9 +126,14 @@ async function fetchWheel(
   return partPath;
 }
 
-async function checkSpace(folder: string, wheels: readonly PlannedWheel[]): Promise<void> {
+async function checkSpace(
+  folder: string,
+  wheels: readonly PlannedWheel[],
+  library: string,
+): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
-  const message = lackOfSpace(neededBytes(wheels), bavail * bsize, folder);
+  const { size } = await stat(library);
+  const message = lackOfSpace(neededBytes(wheels, size), bavail * bsize, folder);
   if (message !== undefined) throw new Error(message);
 }
 

@@ -74,8 +74,11 @@ function placeOf(host: Host, { contents, wanted }: ResolvedWheel): string[] | un
   return foldersOnMachine(host, libraryNames(contents), wanted);
 }
 
-/** The most that is on the disk at any time: all that is unpacked, and one wheel. */
-export function neededBytes(wheels: readonly PlannedWheel[]): number {
+/**
+ * The most that is on the disk at any time: all that is unpacked, and one wheel.
+ * @param runtimeBytes of ONNX Runtime's own library, which is copied in the end
+ */
+export function neededBytes(wheels: readonly PlannedWheel[], runtimeBytes: number): number {
   const unpacked = wheels.reduce((sum, one) => sum + (one.unpackedBytes ?? 0), 0);
-  return unpacked + Math.max(0, ...wheels.map((one) => one.downloadBytes ?? 0));
+  return unpacked + runtimeBytes + Math.max(0, ...wheels.map((one) => one.downloadBytes ?? 0));
 }
