@@ -1,13 +1,19 @@
+import { askNvidiaSmi, type NvidiaGpu } from '../../src/gpu/smi.js';
 import { descendantsOf, rssBytes } from '../processes.js';
 import type { BenchServer } from '../server.js';
 import { type Context, forEach, mainDevices } from './context.js';
 import { eventLoopP99Ms } from './exposition.js';
 import { LoadGroup } from './load-group.js';
-import { nvidia } from './machine.js';
+import type { SoakRow } from './results.js';
 import { fullLoad, serveOn } from './serve.js';
 
 const SLICE_SECONDS = 10;
-const MIB = 2 ** 20;
+
+/** GPU memory, and whose: of this server, or of all processes. */
+interface GpuMemory {
+  readonly gpuBytes: number | null;
+  readonly gpuBytesOf: 'own' | 'all' | null;
+}
 
 /** Full load for minutes: what grows shows. */
 export async function soak(context: Context): Promise<void> {
@@ -20,15 +26,16 @@ export async function soak(context: Context): Promise<void> {
     const seconds = Math.min(SLICE_SECONDS, total / 3);
     for (let at = 0; at + seconds <= total + 0.01; at += seconds) {
       const found = await load.closed(concurrency, seconds);
-      results.soak.push({
+      const row: SoakRow & GpuMemory = {
         device,
         atSeconds: at + seconds,
         perSecond: found.perSecond,
         failed: found.failed + found.refused,
         rssBytes: memoryOf(server),
-        gpuBytes: await gpuBytes(server),
+        ...(await gpuMemory(server)),
         eventLoopP99Ms: eventLoopP99Ms(await server.metrics()),
-      });
+      };
+      results.soak.push(row);
       tell(`  ${device}, ${(at + seconds).toFixed(0)} s: ${found.perSecond.toFixed(0)}/s`);
       save();
     }
@@ -49,14 +56,35 @@ function sizeOf(pid: number): number {
   }
 }
 
-/** By the server where it says so, or by the driver. */
-async function gpuBytes(server: BenchServer): Promise<number | null> {
+async function gpuMemory(server: BenchServer): Promise<GpuMemory> {
   const { gpus } = await server.fetchJson<{ gpus?: unknown }>('/health');
-  const used = (Array.isArray(gpus) ? (gpus as Record<string, unknown>[]) : []).map(
-    (gpu) => gpu['memory_used_bytes'],
-  );
-  const own = used.filter((bytes) => typeof bytes === 'number');
-  if (own.length > 0) return own.reduce((sum, bytes) => sum + bytes, 0);
-  const lines = nvidia('memory.used').map(Number);
-  return lines.length === 0 ? null : lines.reduce((sum, one) => sum + one, 0) * MIB;
+  const reported = Array.isArray(gpus) ? (gpus as Record<string, unknown>[]) : [];
+  return reportedMemory(reported) ?? usedMemory((await askNvidiaSmi()) ?? []);
+}
+
+/** What the server holds itself, where it knows that of all its GPUs; else what is in use there. */
+export function reportedMemory(
+  gpus: readonly Readonly<Record<string, unknown>>[],
+): GpuMemory | undefined {
+  const own = numbers(gpus.map((gpu) => gpu['memory_own_bytes']));
+  if (own.length > 0 && own.length === gpus.length)
+    return { gpuBytes: sum(own), gpuBytesOf: 'own' };
+  const used = numbers(gpus.map((gpu) => gpu['memory_used_bytes']));
+  return used.length === 0 ? undefined : { gpuBytes: sum(used), gpuBytesOf: 'all' };
+}
+
+/** By the driver. */
+export function usedMemory(gpus: readonly NvidiaGpu[]): GpuMemory {
+  const used = numbers(gpus.map(({ usedBytes }) => usedBytes));
+  return used.length === 0
+    ? { gpuBytes: null, gpuBytesOf: null }
+    : { gpuBytes: sum(used), gpuBytesOf: 'all' };
+}
+
+function numbers(values: readonly unknown[]): number[] {
+  return values.filter((value) => typeof value === 'number');
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

@@ -1,5 +1,6 @@
 import type { GpuReport } from '../gpu/report.js';
 import type { InstallPlan } from '../gpu/install/plan.js';
+import type { NvidiaGpu } from '../gpu/smi.js';
 import { alignColumns } from '../load/table.js';
 import { count } from './words.js';
 
@@ -43,14 +44,17 @@ function nvidiaLines({ nvidia }: GpuReport): Line[] {
   const version = driver ?? 'of unknown version';
   return [
     ['NVIDIA driver', libcuda === undefined ? 'none' : `${version}, ${libcuda}`],
-    ...gpus.map(({ index, name, totalBytes, usedBytes }): Line => [
-      `GPU ${String(index)}`,
-      `${name}, ${size(totalBytes)}, of which ${size(usedBytes)} are in use`,
-    ]),
+    ...gpus.map((gpu): Line => [`GPU ${String(gpu.index)}`, `${gpu.name}${memoryText(gpu)}`]),
     ...(hasSmi || gpuCount === 0
       ? []
       : [['GPUs', `${count(gpuCount, 'NVIDIA GPU')} (no nvidia-smi to ask)`] as const]),
   ];
+}
+
+function memoryText({ totalBytes, usedBytes }: NvidiaGpu): string {
+  if (totalBytes === undefined) return '';
+  const used = usedBytes === undefined ? '' : `, of which ${size(usedBytes)} are in use`;
+  return `, ${size(totalBytes)}${used}`;
 }
 
 function cudaLines({ cuda }: GpuReport): Line[] {

@@ -6,11 +6,13 @@ export interface NvidiaGpu {
   readonly index: number;
   readonly name: string;
   readonly driver: string;
-  readonly totalBytes: number;
-  readonly usedBytes: number;
+  /** Some share the memory of the machine and say nothing about it. */
+  readonly totalBytes?: number;
+  readonly usedBytes?: number;
 }
 
 const QUERY = ['index', 'name', 'driver_version', 'memory.total', 'memory.used'];
+const MiB = 2 ** 20;
 const TIMEOUT_MS = 10_000;
 
 /** What nvidia-smi says; `undefined` where it is not there or does not work. */
@@ -29,8 +31,15 @@ export function parseSmi(text: string): NvidiaGpu[] {
     const [at, name = '', driver = '', total, used] = smiFields(line, QUERY.length) ?? [];
     const index = smiNumber(at);
     if (index === undefined) return [];
-    // Some share the memory of the machine and say nothing about it.
-    const bytes = (mebibytes: string | undefined): number => (smiNumber(mebibytes) ?? 0) * 2 ** 20;
-    return [{ index, name, driver, totalBytes: bytes(total), usedBytes: bytes(used) }];
+    const [totalMiB, usedMiB] = [smiNumber(total), smiNumber(used)];
+    return [
+      {
+        index,
+        name,
+        driver,
+        ...(totalMiB !== undefined && { totalBytes: totalMiB * MiB }),
+        ...(usedMiB !== undefined && { usedBytes: usedMiB * MiB }),
+      },
+    ];
   });
 }

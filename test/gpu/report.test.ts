@@ -63,6 +63,13 @@ describe('shoal gpu', () => {
     expect(reportText(report)).toMatch(/GPUs +2 NVIDIA GPUs \(no nvidia-smi to ask\)/);
   });
 
+  it('says nothing about memory where a GPU does not', async () => {
+    const gpus = parseSmi(`${SMI}2, NVIDIA GB10, 580.82.07, [N/A], [N/A]\n`);
+    const report = await findGpus(fakeHost(), '/cache', () => Promise.resolve(gpus));
+    expect(reportText(report)).toMatch(/GPU 1 +NVIDIA H200, 140\.4 GiB$/m);
+    expect(reportText(report)).toMatch(/GPU 2 +NVIDIA GB10$/m);
+  });
+
   it('makes nothing of an nvidia-smi that fails', () => {
     expect(parseSmi('NVIDIA-SMI has failed because it could not communicate')).toEqual([]);
     expect(parseSmi('')).toEqual([]);
