@@ -101,11 +101,21 @@ function amdLines({ amd }: GpuReport): Line[] {
   return [['AMD GPU', `${amd.rocm === undefined ? 'no ROCm' : `ROCm in ${amd.rocm}`}; use webgpu`]];
 }
 
+/** A lock that is just being made does not say yet whose it is. */
+export function waitingText(pid: number | undefined): string {
+  const who = pid === undefined ? 'another process' : `process ${String(pid)}`;
+  return `waiting for ${who}, which is installing`;
+}
+
 /** What is going to be downloaded. */
 export function planText(plan: InstallPlan): string {
   const shown = (bytes: number | undefined): string => (bytes === undefined ? '?' : size(bytes));
-  const total = (pick: (one: InstallPlan['wheels'][number]) => number | undefined): string =>
-    shown(plan.wheels.reduce((sum, one) => sum + (pick(one) ?? 0), 0));
+  const total = (all: readonly (number | undefined)[]): string => {
+    const known = all.filter((bytes) => bytes !== undefined);
+    const sum = known.reduce((before, bytes) => before + bytes, 0);
+    if (known.length === all.length) return size(sum);
+    return known.length === 0 ? '?' : `at least ${size(sum)}`;
+  };
   const rows = plan.wheels.map(({ wheel, downloadBytes, unpackedBytes }) => [
     `  ${wheel.name}`,
     wheel.version,
@@ -122,8 +132,8 @@ export function planText(plan: InstallPlan): string {
         [
           `  ${count(plan.wheels.length, 'package')}`,
           '',
-          total((one) => one.downloadBytes),
-          total((one) => one.unpackedBytes),
+          total(plan.wheels.map((one) => one.downloadBytes)),
+          total(plan.wheels.map((one) => one.unpackedBytes)),
         ],
       ],
       [0, 1],

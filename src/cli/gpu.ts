@@ -14,7 +14,7 @@ import { indexUrls } from '../gpu/wheels/index-config.js';
 import { type GpuArgs, parseGpuArgs } from './gpu-args.js';
 import { GPU_HELP } from './gpu-help.js';
 import { InstallProgress } from './gpu-progress.js';
-import { planText, reportText, size } from './gpu-text.js';
+import { planText, reportText, size, waitingText } from './gpu-text.js';
 import { count } from './words.js';
 
 /** `shoal gpu`: what there is to run models on, and installing what is missing. */
@@ -97,8 +97,7 @@ function eventsFor(progress: InstallProgress): InstallEvents {
       console.log(planText(plan));
     },
     onWait: (pid) => {
-      const who = pid === undefined ? 'another process' : `process ${String(pid)}`;
-      progress.say(`waiting for ${who}, which is installing`);
+      progress.say(waitingText(pid));
     },
     onKept: (packages) => {
       progress.say(`  ${count(packages, 'package')} left by an earlier attempt`);
@@ -117,7 +116,7 @@ function eventsFor(progress: InstallProgress): InstallEvents {
 
 async function uninstall(cacheFolder: string): Promise<void> {
   const freed = await uninstallCuda(thisHost(), cacheFolder, (pid) => {
-    console.error(`waiting for process ${String(pid ?? '')}, which is installing`);
+    console.error(waitingText(pid));
   });
   console.log(freed === 0 ? 'CUDA is not installed' : `CUDA is removed; ${size(freed)} are free`);
 }
