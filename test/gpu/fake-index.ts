@@ -157,15 +157,17 @@ export class FakeIndex {
       return;
     }
     const match = /^bytes=(\d*)-(\d*)$/.exec(request.headers.range ?? '');
+    const [, from = '', to = ''] = match ?? [];
+    const isLook = match !== null && (from === '' || to !== '');
     if (match === null || !ranges) {
       response.writeHead(200, { 'content-length': data.length });
-      this.#send(name, data, 0, response);
+      // Whoever wanted a look breaks off when all of it comes, and no byte of it counts.
+      if (isLook) response.flushHeaders();
+      else this.#send(name, data, 0, response);
       return;
     }
-    const [, from = '', to = ''] = match;
     const start = from === '' ? Math.max(0, data.length - Number(to)) : Number(from);
     const end = from === '' || to === '' ? data.length : Number(to) + 1;
-    const isLook = from === '' || to !== '';
     response.writeHead(206, {
       'content-length': end - start,
       'content-range': `bytes ${String(start)}-${String(end - 1)}/${String(data.length)}`,

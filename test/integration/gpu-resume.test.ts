@@ -1,9 +1,21 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { thisHost } from '../../src/gpu/host.js';
+import { installCuda } from '../../src/gpu/install/install.js';
+import { installPlatform } from '../../src/gpu/install/platform.js';
 import { installFolders, isComplete } from '../../src/gpu/installation.js';
+import { Web } from '../../src/gpu/net/web.js';
+import type { Wheel } from '../../src/gpu/wheels/package-index.js';
 import { FakeIndex } from '../gpu/fake-index.js';
 import { cudaWheels } from '../gpu/fake-wheels.js';
 import { runCli, runToEnd } from '../helpers/server.js';
@@ -48,6 +60,32 @@ async function killAt(bytes: number, project: string): Promise<void> {
   await ended;
 }
 
+/** Installs in this process, which can be stopped after a package. */
+async function installUntil(onWheelDone: (wheel: Wheel) => void): Promise<void> {
+  const host = thisHost();
+  const indexUrls = [index.url];
+  const nothing = (): void => undefined;
+  await installCuda(
+    {
+      host,
+      platform: installPlatform(host),
+      cacheFolder: cache,
+      web: new Web({ indexUrls, hasProxy: false }),
+      indexUrls,
+      isAll: false,
+      isDryRun: false,
+    },
+    {
+      onPlan: nothing,
+      onWait: nothing,
+      onKept: nothing,
+      onDownload: nothing,
+      onUnpack: nothing,
+      onWheelDone,
+    },
+  );
+}
+
 describe.runIf(process.platform === 'linux')('an installation that is broken off', () => {
   it('goes on with the byte at which it ended', async () => {
     Object.assign(index.manners, { breaks: 1, breakAfter: 123_456, stalls: true });
@@ -66,6 +104,20 @@ describe.runIf(process.platform === 'linux')('an installation that is broken off
     const breakIn = 'nvidia-cudnn-cu13';
     Object.assign(index.manners, { breakIn, breaks: 1, breakAfter: 50_000, stalls: true });
     await killAt(50_000, breakIn);
+    const { code, stderr } = await install();
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(stderr).toContain('2 packages left by an earlier attempt');
+    for (const { project } of wheels) {
+      expect(index.bytesSentOf(project), project).toBe(index.sizeOf(project));
+    }
+  });
+
+  it('does not fetch again what it has unpacked where nobody can look into wheels either', async () => {
+    index.manners.ranges = false;
+    const stop = ({ name }: Wheel): void => {
+      if (name === 'nvidia-cuda-runtime') throw new Error('killed');
+    };
+    await expect(installUntil(stop)).rejects.toThrow('killed');
     const { code, stderr } = await install();
     expect({ code, stderr }).toMatchObject({ code: 0 });
     expect(stderr).toContain('2 packages left by an earlier attempt');
@@ -103,14 +155,24 @@ describe.runIf(process.platform === 'linux')('an installation that is broken off
     expect(readFileSync(join(runtime, PROVIDER)).equals(content as Buffer)).toBe(true);
   });
 
-  it('is repeated where files of it were removed by hand', async () => {
+  it('is repeated where files of it were removed by hand or damaged', async () => {
     await install();
-    const { nvidia } = installFolders(thisHost(), cache);
-    rmSync(nvidia, { recursive: true });
-    const { code, stdout } = await install();
-    expect(code).toBe(0);
-    expect(stdout).toContain('CUDA is installed:');
-    expect(isComplete(thisHost(), cache)).toBe(true);
+    const { nvidia, runtime } = installFolders(thisHost(), cache);
+    const spoils = [
+      () => {
+        rmSync(nvidia, { recursive: true });
+      },
+      () => {
+        truncateSync(join(runtime, PROVIDER));
+      },
+    ];
+    for (const spoil of spoils) {
+      spoil();
+      const { code, stdout } = await install();
+      expect(code).toBe(0);
+      expect(stdout).toContain('CUDA is installed:');
+      expect(isComplete(thisHost(), cache)).toBe(true);
+    }
   });
 });
 

@@ -49,13 +49,16 @@ export async function installCuda(
   const isDone = (): boolean => (isAll ? isSelfContained : isComplete)(host, cacheFolder);
   if (isDone()) return 'present';
   if (isDryRun) {
+    const staging = new Staging(installFolders(host, cacheFolder));
     const fetchWhole = (wheel: Wheel): Promise<never> =>
       Promise.reject(
         new Error(
           `the index lets nobody look into ${wheel.file.filename}: no plan without download`,
         ),
       );
-    events.onPlan(await planInstall({ ...options, fetchWhole }));
+    events.onPlan(
+      await planInstall({ ...options, fetchWhole, recall: (wheel) => staging.recall(wheel) }),
+    );
     return 'planned';
   }
   const { root } = installFolders(host, cacheFolder);
@@ -80,12 +83,13 @@ async function install(
   await mkdir(folders.downloads, { recursive: true });
   const fetch = (wheel: Wheel, total: number | undefined): Promise<string> =>
     fetchWheel(options.web, folders.downloads, wheel, total, events);
+  const staging = new Staging(folders);
   const plan = await planInstall({
     ...options,
     fetchWhole: (wheel) => fetch(wheel, wheel.file.bytes),
+    recall: (wheel) => staging.recall(wheel),
   });
   events.onPlan(plan);
-  const staging = new Staging(folders);
   const wheels = plan.wheels.map(({ wheel }) => wheel);
   await staging.begin(wheels);
   const missing: PlannedWheel[] = [];

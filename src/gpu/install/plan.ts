@@ -34,18 +34,22 @@ export interface PlanOptions {
   /** Leave nothing out. */
   readonly isAll: boolean;
   readonly fetchWhole: (wheel: Wheel) => Promise<string>;
+  /** What an earlier attempt has found out about a wheel. */
+  readonly recall: (wheel: Wheel) => Promise<InspectedWheel | undefined>;
 }
 
 /** What has to be downloaded. Writes nothing, unless the server forces `fetchWhole`. */
 export async function planInstall(options: PlanOptions): Promise<InstallPlan> {
-  const { host, platform, web, indexUrls, isAll, fetchWhole } = options;
+  const { host, platform, web, indexUrls, isAll, fetchWhole, recall } = options;
   const runtimeVersion = onnxRuntimeVersion();
   const index = new PackageIndex(web, indexUrls);
   const inspected = new Map<string, Promise<InspectedWheel>>();
+  const inspect = async (wheel: Wheel): Promise<InspectedWheel> =>
+    (await recall(wheel)) ?? inspectWheel(web, wheel, fetchWhole);
   const resolved = await resolveWheels(runtimeVersion, platform.arch, {
     newest: (name, wanted) => index.newest(name, wanted, platform),
     inspect: (wheel) => {
-      const known = inspected.get(wheel.file.url) ?? inspectWheel(web, wheel, fetchWhole);
+      const known = inspected.get(wheel.file.url) ?? inspect(wheel);
       inspected.set(wheel.file.url, known);
       return known;
     },

@@ -2,13 +2,26 @@ import { copyFile, link, mkdir, readFile, rename, rm, stat, writeFile } from 'no
 import { basename, join } from 'node:path';
 import type { InstallFolders, InstallRecord } from '../installation.js';
 import type { Wheel } from '../wheels/package-index.js';
+import { requirementsIn } from '../wheels/requirement.js';
 import { readDirectory, ZipError } from '../zip/directory.js';
-import { extractTo } from '../zip/extract.js';
+import { extractTo, readEntry } from '../zip/extract.js';
 import { LocalFile } from '../zip/random-access.js';
 import { type Content, contentsOf } from './contents.js';
+import type { InspectedWheel } from './inspect-wheel.js';
 import type { InstallPlan } from './plan.js';
 
 type RecordedFile = InstallRecord['files'][number];
+
+/** Of a wheel that is unpacked: its files, and what a plan needs to know of it. */
+interface Mark {
+  readonly files: readonly RecordedFile[];
+  readonly metadata: string | undefined;
+  readonly downloadBytes: number;
+  readonly contents: readonly Content[];
+}
+
+const METADATA = /^[^/]+\.dist-info\/METADATA$/;
+const MAX_METADATA_BYTES = 4 * 2 ** 20;
 
 /**
  * An installation in the making, in a folder beside the final one. It survives a crash: wheels that
@@ -40,11 +53,22 @@ export class Staging {
     return (await this.#mark(wheel)) !== undefined;
   }
 
+  /** Some servers let nobody look into a wheel, and it must not be fetched for a plan again. */
+  async recall(wheel: Wheel): Promise<InspectedWheel | undefined> {
+    const mark = await this.#mark(wheel);
+    if (mark?.metadata === undefined) return undefined;
+    const { metadata, downloadBytes, contents } = mark;
+    return { wheel, requirements: requirementsIn(metadata), downloadBytes, contents };
+  }
+
   /** @param path a wheel whose hash was checked */
   async unpack(wheel: Wheel, path: string, onBytes: (bytes: number) => void): Promise<void> {
     const source = await LocalFile.open(path);
     try {
-      const contents = contentsOf(wheel.name, await readDirectory(source));
+      const entries = await readDirectory(source);
+      const contents = contentsOf(wheel.name, entries);
+      const described = entries.find(({ name }) => METADATA.test(name));
+      const metadata = described && (await readEntry(source, described, MAX_METADATA_BYTES));
       const files: RecordedFile[] = [];
       for (const content of contents) {
         const target = this.#target(wheel, content);
@@ -52,7 +76,13 @@ export class Staging {
         await extractTo(source, content.entry, join(this.#root, target), onBytes);
         files.push({ path: target, bytes: content.entry.bytes });
       }
-      await writeWhole(this.#markPath(wheel), JSON.stringify(files));
+      const mark: Mark = {
+        files,
+        metadata: metadata?.toString('utf8'),
+        downloadBytes: source.bytes,
+        contents,
+      };
+      await writeWhole(this.#markPath(wheel), JSON.stringify(mark));
     } catch (error) {
       if (!(error instanceof ZipError)) throw error;
       throw new ZipError(`${wheel.file.filename} cannot be unpacked: ${error.message}`);
@@ -66,7 +96,7 @@ export class Staging {
     const { machineFolders, machineLibraries } = plan;
     const wheels = plan.wheels.map(({ wheel }) => wheel);
     const marks = await Promise.all(wheels.map((wheel) => this.#mark(wheel)));
-    const files = marks.flatMap((mark) => mark ?? []);
+    const files = marks.flatMap((mark) => mark?.files ?? []);
     const twice = files.find(({ path }, at) => files.findIndex((one) => one.path === path) < at);
     if (twice !== undefined) throw new Error(`two wheels have the library ${basename(twice.path)}`);
     const library = join(basename(this.#folders.runtime), basename(runtimeLibrary));
@@ -108,9 +138,11 @@ export class Staging {
     return join(this.#folder('marks'), file.sha256);
   }
 
-  async #mark(wheel: Wheel): Promise<readonly RecordedFile[] | undefined> {
+  async #mark(wheel: Wheel): Promise<Mark | undefined> {
     const text = await readFile(this.#markPath(wheel), 'utf8').catch(() => undefined);
-    return text === undefined ? undefined : (JSON.parse(text) as readonly RecordedFile[]);
+    const mark = text === undefined ? undefined : (JSON.parse(text) as Partial<Mark>);
+    // Versions of old marked less; then it is fetched once more.
+    return mark?.files === undefined ? undefined : (mark as Mark);
   }
 }
 
