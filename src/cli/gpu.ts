@@ -1,5 +1,4 @@
-import { homedir } from 'node:os';
-import { cacheFolderFor, readEnvironment } from '../config/environment.js';
+import { cacheFolderFor, homeFolder, readEnvironment } from '../config/environment.js';
 import { ConfigError, loadConfig } from '../config/load.js';
 import { type Host, thisHost } from '../gpu/host.js';
 import { explainDiskError } from '../gpu/install/disk-problems.js';
@@ -52,7 +51,8 @@ async function install(args: GpuArgs, cacheFolder: string): Promise<void> {
   if (/[:;]/.test(cacheFolder))
     throw new ConfigError('the cache folder must not contain ":" or ";"');
   const host = thisHost();
-  const urls = indexUrls(host, homedir(), args);
+  // Without one there is no pip.conf of the user either.
+  const urls = indexUrls(host, homeFolder() ?? '/', args);
   const { HTTPS_PROXY, https_proxy } = host.environment;
   const progress = new InstallProgress({
     isTTY: process.stderr.isTTY,

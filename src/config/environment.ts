@@ -1,6 +1,6 @@
 /** The only place that reads `process.env`. */
-import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { homedir, userInfo } from 'node:os';
+import { resolve } from 'node:path';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -27,24 +27,58 @@ export function isTestRun(environment: Environment = readEnvironment()): boolean
   return environment['NODE_ENV'] === 'test';
 }
 
-/** Where this user's programs keep what can be made again. */
-function defaultCacheFolder(environment: Environment = readEnvironment()): string {
-  const { XDG_CACHE_HOME: xdg, LOCALAPPDATA: local } = environment;
-  const base = xdg !== undefined && xdg !== '' ? xdg : (local ?? join(homedir(), '.cache'));
-  return join(base, 'shoal');
+/**
+ * `undefined` where the user has none: in containers it is often a mere number.
+ * @param places where to look; a variable that is empty does not count
+ */
+export function homeFolder(
+  places: readonly (() => string)[] = [homedir, () => userInfo().homedir],
+): string | undefined {
+  for (const place of places) {
+    try {
+      const folder = place();
+      if (folder !== '') return folder;
+    } catch {
+      // Nobody knows this user here.
+    }
+  }
+  return undefined;
 }
 
-/** @param setting `cache_dir`. Absolute, since processes with another working folder use it, too. */
-export function cacheFolderFor(setting: string): string {
-  return setting === '' ? defaultCacheFolder() : resolve(setting);
+/**
+ * Where this user's programs keep what can be made again, unless it is set.
+ * @param setting `cache_dir`. Absolute, since processes with another working folder use it, too.
+ */
+export function cacheFolderFor(
+  setting: string,
+  { XDG_CACHE_HOME: xdg, LOCALAPPDATA: local }: Environment = readEnvironment(),
+  home: () => string | undefined = homeFolder,
+): string {
+  return setting === '' ? ownFolder(xdg, local, home, ['.cache'], 'cache_dir') : resolve(setting);
 }
 
 /** Where this user's programs keep what must not be lost. */
-export function defaultDataFolder(environment: Environment = readEnvironment()): string {
-  const { XDG_DATA_HOME: xdg, LOCALAPPDATA: local } = environment;
-  const base =
-    xdg !== undefined && xdg !== '' ? xdg : (local ?? join(homedir(), '.local', 'share'));
-  return join(base, 'shoal');
+export function defaultDataFolder(
+  { XDG_DATA_HOME: xdg, LOCALAPPDATA: local }: Environment = readEnvironment(),
+  home: () => string | undefined = homeFolder,
+): string {
+  return ownFolder(xdg, local, home, ['.local', 'share'], 'data_dir');
+}
+
+/** @throws an Error that names the setting where nothing says where the folder is */
+function ownFolder(
+  xdg: string | undefined,
+  local: string | undefined,
+  home: () => string | undefined,
+  below: readonly string[],
+  setting: string,
+): string {
+  if (xdg !== undefined && xdg !== '') return resolve(xdg, 'shoal');
+  if (local !== undefined) return resolve(local, 'shoal');
+  const folder = home();
+  if (folder !== undefined) return resolve(folder, ...below, 'shoal');
+  const variable = `SHOAL_${setting.toUpperCase()}`;
+  throw new Error(`this user has no home folder; set ${setting} (${variable})`);
 }
 
 /**
