@@ -8,7 +8,8 @@ starts no model; shoal serve tries a device before it believes in it.
 shoal gpu install cuda fetches what ONNX Runtime needs for NVIDIA GPUs into the cache folder: its
 CUDA provider and NVIDIA's libraries, as Python wheels from PyPI or the index that pip is set up
 for. No Python is needed, and nothing is written anywhere else. Broken off, it goes on where it
-ended. The driver must be installed already.
+ended. The driver must be installed already. What it fetched for other versions of ONNX Runtime
+stays; shoal gpu uninstall cuda removes all versions.
 
 Options:
   --cache-dir <dir>

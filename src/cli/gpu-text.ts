@@ -1,5 +1,6 @@
 import type { GpuReport } from '../gpu/report.js';
 import type { InstallPlan } from '../gpu/install/plan.js';
+import type { OtherVersion } from '../gpu/other-versions.js';
 import type { NvidiaGpu } from '../gpu/smi.js';
 import { alignColumns } from '../load/table.js';
 import { count } from './words.js';
@@ -57,11 +58,13 @@ function memoryText({ totalBytes, usedBytes }: NvidiaGpu): string {
   return `, ${size(totalBytes)}${used}`;
 }
 
-function cudaLines({ cuda }: GpuReport): Line[] {
-  const { installed, provider, libraries, toolkits } = cuda;
+function cudaLines({ cuda, onnxRuntime }: GpuReport): Line[] {
+  const { installed, others, provider, libraries, toolkits } = cuda;
+  const versions = others.map(({ version }) => version).join(', ');
+  const none = others.length === 0 ? 'none' : `installed for ${versions}, not for ${onnxRuntime}`;
   const missing = libraries.filter(({ path }) => path === undefined).map(({ name }) => name);
   return [
-    ['CUDA provider', provider ?? 'none; shoal gpu install cuda fetches it'],
+    ['CUDA provider', provider ?? `${none}; shoal gpu install cuda fetches it`],
     ...(installed === undefined
       ? []
       : [
@@ -71,9 +74,21 @@ function cudaLines({ cuda }: GpuReport): Line[] {
               (installed.isComplete ? '' : ' (files are missing or damaged; install again)'),
           ] as const,
         ]),
+    ...others.map((other): Line => [`CUDA for ${other.version}`, otherText(other)]),
     ...toolkits.map((folder): Line => ['CUDA toolkit', folder]),
     ...(missing.length === 0 ? [] : [['not found', missing.join(', ')] as const]),
   ];
+}
+
+function otherText({ folder, bytes }: OtherVersion): string {
+  return `${size(bytes)}, in ${folder}; remove it if nothing uses it, or all versions with shoal gpu uninstall cuda`;
+}
+
+/** After an update, what the version before needed is still there. */
+export function othersText(others: readonly OtherVersion[]): string {
+  return others
+    .map((other) => `CUDA for ONNX Runtime ${other.version} is still there: ${otherText(other)}`)
+    .join('\n');
 }
 
 function vulkanLines({ vulkan, system }: GpuReport): Line[] {

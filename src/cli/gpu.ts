@@ -6,6 +6,7 @@ import { type InstallEvents, installCuda } from '../gpu/install/install.js';
 import { installPlatform } from '../gpu/install/platform.js';
 import { uninstallCuda } from '../gpu/install/uninstall.js';
 import { Web } from '../gpu/net/web.js';
+import { otherVersions } from '../gpu/other-versions.js';
 import { providerLibraries } from '../gpu/provider-libraries.js';
 import { findGpus } from '../gpu/report.js';
 import { askNvidiaSmi } from '../gpu/smi.js';
@@ -13,7 +14,7 @@ import { indexUrls } from '../gpu/wheels/index-config.js';
 import { type GpuArgs, parseGpuArgs } from './gpu-args.js';
 import { GPU_HELP } from './gpu-help.js';
 import { InstallProgress } from './gpu-progress.js';
-import { planText, reportText, size, waitingText } from './gpu-text.js';
+import { othersText, planText, reportText, size, waitingText } from './gpu-text.js';
 import { count } from './words.js';
 
 /** `shoal gpu`: what there is to run models on, and installing what is missing. */
@@ -76,6 +77,8 @@ async function install(args: GpuArgs, cacheFolder: string): Promise<void> {
   } else {
     const bytes = outcome.files.reduce((sum, file) => sum + file.bytes, 0);
     console.log(`CUDA is installed: ${size(bytes)} in ${cacheFolder}`);
+    const others = otherVersions(host, cacheFolder);
+    if (others.length > 0) console.log(othersText(others));
   }
   await sayMissing(host, cacheFolder);
 }
@@ -118,5 +121,9 @@ async function uninstall(cacheFolder: string): Promise<void> {
   const freed = await uninstallCuda(thisHost(), cacheFolder, (pid) => {
     console.error(waitingText(pid));
   });
-  console.log(freed === 0 ? 'CUDA is not installed' : `CUDA is removed; ${size(freed)} are free`);
+  console.log(
+    freed === 0
+      ? 'CUDA is not installed'
+      : `CUDA is removed, for all versions of ONNX Runtime; ${size(freed)} are free`,
+  );
 }

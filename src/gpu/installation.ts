@@ -58,9 +58,13 @@ export interface InstallRecord {
 
 /** What was installed for this version of ONNX Runtime; `isComplete` says whether it still is. */
 export function readInstallRecord(host: Host, cacheFolder: string): InstallRecord | undefined {
+  return readRecord(host, installFolders(host, cacheFolder).record);
+}
+
+/** `undefined` where there is none, or none that is understood. */
+export function readRecord(host: Host, path: string): InstallRecord | undefined {
   try {
-    const text = host.read(installFolders(host, cacheFolder).record) ?? '';
-    const record: unknown = JSON.parse(text);
+    const record: unknown = JSON.parse(host.read(path) ?? '');
     return validator.Check(record) ? record : undefined;
   } catch {
     return undefined;

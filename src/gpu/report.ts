@@ -4,6 +4,7 @@ import type { Host } from './host.js';
 import { installFolders, isComplete, readInstallRecord } from './installation.js';
 import { findLibrary, toolkitFolders } from './libraries.js';
 import { countGpus, driverVersion } from './nvidia.js';
+import { type OtherVersion, otherVersions } from './other-versions.js';
 import { type ProviderLibrary, providerLibraries } from './provider-libraries.js';
 import { CUDA_PROVIDER, onnxRuntimeVersion } from './runtime-files.js';
 import type { NvidiaGpu } from './smi.js';
@@ -25,6 +26,7 @@ export interface GpuReport {
   };
   readonly cuda: {
     readonly installed: InstalledCuda | undefined;
+    readonly others: readonly OtherVersion[];
     readonly provider: string | undefined;
     readonly libraries: readonly ProviderLibrary[];
     readonly toolkits: readonly string[];
@@ -75,6 +77,7 @@ export async function findGpus(
     },
     cuda: {
       installed: installedCuda(host, cacheFolder),
+      others: otherVersions(host, cacheFolder),
       provider: findProvider(host, cacheFolder, CUDA_PROVIDER),
       libraries: await providerLibraries(host, cacheFolder),
       toolkits: toolkitFolders(host),

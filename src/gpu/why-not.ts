@@ -4,7 +4,13 @@ import { type Host, thisHost } from './host.js';
 import { installFolders, readInstallRecord } from './installation.js';
 import { findIn, findLibrary } from './libraries.js';
 import { countGpus, visibleIndexes } from './nvidia.js';
-import { CUDA_PROVIDER, packageLibraries, TENSORRT_PROVIDER } from './runtime-files.js';
+import { otherVersions } from './other-versions.js';
+import {
+  CUDA_PROVIDER,
+  onnxRuntimeVersion,
+  packageLibraries,
+  TENSORRT_PROVIDER,
+} from './runtime-files.js';
 import { findVulkan, VULKAN_LOADER } from './vulkan.js';
 
 /**
@@ -60,9 +66,11 @@ function whyNotNvidia(host: Host): string | undefined {
 }
 
 function whyNoProvider(host: Host, cacheFolder: string, name: string): string | undefined {
-  return findProvider(host, cacheFolder, name) === undefined
+  if (findProvider(host, cacheFolder, name) !== undefined) return undefined;
+  const others = otherVersions(host, cacheFolder).map(({ version }) => version);
+  return others.length === 0
     ? 'the CUDA provider is not installed; run shoal gpu install cuda'
-    : undefined;
+    : `the CUDA provider is installed for ${others.join(', ')}, not for ${onnxRuntimeVersion()}; run shoal gpu install cuda`;
 }
 
 /** Its libraries are large and do not come with the provider. */
