@@ -17,7 +17,7 @@ import { installFolders, isComplete } from '../../src/gpu/installation.js';
 import { Web } from '../../src/gpu/net/web.js';
 import type { Wheel } from '../../src/gpu/wheels/package-index.js';
 import { FakeIndex } from '../gpu/fake-index.js';
-import { cudaWheels } from '../gpu/fake-wheels.js';
+import { cudaWheels, LIBRARIES } from '../gpu/fake-wheels.js';
 import { runCli, runToEnd } from '../helpers/server.js';
 
 const wheels = cudaWheels();
@@ -112,13 +112,19 @@ describe.runIf(process.platform === 'linux')('an installation that is broken off
     }
   });
 
-  it('does not fetch again what it has unpacked where nobody can look into wheels either', async () => {
-    index.manners.ranges = false;
+  it.each([
+    ['', false],
+    [', but read their metadata', true],
+  ])('does not fetch again either where nobody can look into wheels%s', async (_, metadata) => {
+    Object.assign(index.manners, { ranges: false, metadata });
     const stop = ({ name }: Wheel): void => {
       if (name === 'nvidia-cuda-runtime') throw new Error('killed');
     };
     await expect(installUntil(stop)).rejects.toThrow('killed');
-    const { code, stderr } = await install();
+    // What is unpacked stays part of the plan, even if the machine has it by now.
+    writeFileSync(join(cache, LIBRARIES[0]), '');
+    const found = { ...environment(), LD_LIBRARY_PATH: cache };
+    const { code, stderr } = await runToEnd(args(), found);
     expect({ code, stderr }).toMatchObject({ code: 0 });
     expect(stderr).toContain('2 packages left by an earlier attempt');
     for (const { project } of wheels) {

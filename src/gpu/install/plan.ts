@@ -44,8 +44,13 @@ export async function planInstall(options: PlanOptions): Promise<InstallPlan> {
   const runtimeVersion = onnxRuntimeVersion();
   const index = new PackageIndex(web, indexUrls);
   const inspected = new Map<string, Promise<InspectedWheel>>();
-  const inspect = async (wheel: Wheel): Promise<InspectedWheel> =>
-    (await recall(wheel)) ?? inspectWheel(web, wheel, fetchWhole);
+  const recalled = new Set<string>();
+  const inspect = async (wheel: Wheel): Promise<InspectedWheel> => {
+    const known = await recall(wheel);
+    if (known === undefined) return inspectWheel(web, wheel, fetchWhole);
+    recalled.add(wheel.file.url);
+    return known;
+  };
   const resolved = await resolveWheels(runtimeVersion, platform.arch, {
     newest: (name, wanted) => index.newest(name, wanted, platform),
     inspect: (wheel) => {
@@ -54,7 +59,11 @@ export async function planInstall(options: PlanOptions): Promise<InstallPlan> {
       return known;
     },
   });
-  const places = new Map(resolved.map((one) => [one, isAll ? undefined : placeOf(host, one)]));
+  // What an earlier attempt has fetched is kept: another plan would begin anew.
+  const isFetched = ({ wheel }: ResolvedWheel): boolean => isAll || recalled.has(wheel.file.url);
+  const places = new Map(
+    resolved.map((one) => [one, isFetched(one) ? undefined : placeOf(host, one)]),
+  );
   const missing = resolved.filter((one) => places.get(one) === undefined);
   const present = resolved.filter((one) => places.get(one) !== undefined);
   return {
