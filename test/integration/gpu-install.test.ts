@@ -14,7 +14,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { thisHost } from '../../src/gpu/host.js';
 import { installFolders } from '../../src/gpu/installation.js';
 import type { GpuReport } from '../../src/gpu/report.js';
-import { FakeIndex, type IndexManners } from '../gpu/fake-index.js';
+import { fakeElf } from '../gpu/fake-elf.js';
+import { FakeIndex, type FakeWheel, type IndexManners } from '../gpu/fake-index.js';
 import { cudaWheels, LIBRARIES } from '../gpu/fake-wheels.js';
 import { runToEnd } from '../helpers/server.js';
 
@@ -137,6 +138,18 @@ describe.runIf(process.platform === 'linux')('shoal gpu install cuda', () => {
     rmSync(own, { recursive: true });
     expect((await shoal('install', 'cuda')).stdout).toContain('CUDA is installed:');
     expect(installedFiles()).toContain(left);
+  });
+
+  it('says every time what is still missing', async () => {
+    const [runtime, ...others] = cudaWheels();
+    const provider = 'onnxruntime/capi/libonnxruntime_providers_cuda.so';
+    const files = { ...runtime?.files, [provider]: fakeElf('libcushoal.so.1') };
+    index = await FakeIndex.start([{ ...(runtime as FakeWheel), files }, ...others]);
+    for (const outcome of ['CUDA is installed:', 'installed already']) {
+      const { stdout } = await shoal('install', 'cuda');
+      expect(stdout).toContain(outcome);
+      expect(stdout).toContain('not found yet: libcushoal.so.1');
+    }
   });
 
   it('only says what it would do in a dry run', async () => {
