@@ -105,6 +105,9 @@ function eventsFor(progress: InstallProgress): InstallEvents {
     onKept: (packages) => {
       progress.say(`  ${count(packages, 'package')} left by an earlier attempt`);
     },
+    onSkip: (problem) => {
+      progress.say(`  left out: ${problem}`);
+    },
     onDownload: (wheel, bytes, total) => {
       progress.downloading(wheel, bytes, total);
     },

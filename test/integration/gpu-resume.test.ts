@@ -79,6 +79,7 @@ async function installUntil(onWheelDone: (wheel: Wheel) => void): Promise<void> 
       onPlan: nothing,
       onWait: nothing,
       onKept: nothing,
+      onSkip: nothing,
       onDownload: nothing,
       onUnpack: nothing,
       onWheelDone,

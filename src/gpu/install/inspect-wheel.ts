@@ -66,7 +66,7 @@ async function lookInto(
 }
 
 /** Nobody needs other packages than NVIDIA's: those are for Python. */
-function requirementsOf({ file }: Wheel, metadata: string): Requirement[] {
+export function requirementsOf({ file }: Wheel, metadata: string): Requirement[] {
   try {
     return requirementsIn(metadata, (name) => name.startsWith('nvidia-'));
   } catch (error) {

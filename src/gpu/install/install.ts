@@ -32,6 +32,8 @@ export interface InstallEvents {
   onWait(pid: number | undefined): void;
   /** So many packages were unpacked by an attempt that broke off. */
   onKept(packages: number): void;
+  /** An index gave no answer, but another one did. */
+  onSkip(problem: string): void;
   onDownload(wheel: Wheel, bytes: number, total: number | undefined): void;
   onUnpack(wheel: Wheel, bytes: number, total: number | undefined): void;
   onWheelDone(wheel: Wheel): void;
@@ -57,7 +59,14 @@ export async function installCuda(
         ),
       );
     events.onPlan(
-      await planInstall({ ...options, fetchWhole, recall: (wheel) => staging.recall(wheel) }),
+      await planInstall({
+        ...options,
+        fetchWhole,
+        recall: (wheel) => staging.recall(wheel),
+        onSkip: (problem) => {
+          events.onSkip(problem);
+        },
+      }),
     );
     return 'planned';
   }
@@ -88,6 +97,9 @@ async function install(
     ...options,
     fetchWhole: (wheel) => fetch(wheel, wheel.file.bytes),
     recall: (wheel) => staging.recall(wheel),
+    onSkip: (problem) => {
+      events.onSkip(problem);
+    },
   });
   events.onPlan(plan);
   const wheels = plan.wheels.map(({ wheel }) => wheel);

@@ -36,13 +36,15 @@ export interface PlanOptions {
   readonly fetchWhole: (wheel: Wheel) => Promise<string>;
   /** What an earlier attempt has found out about a wheel. */
   readonly recall: (wheel: Wheel) => Promise<InspectedWheel | undefined>;
+  /** An index gave no answer, but another one did. */
+  readonly onSkip: (problem: string) => void;
 }
 
 /** What has to be downloaded. Writes nothing, unless the server forces `fetchWhole`. */
 export async function planInstall(options: PlanOptions): Promise<InstallPlan> {
-  const { host, platform, web, indexUrls, isAll, fetchWhole, recall } = options;
+  const { host, platform, web, indexUrls, isAll, fetchWhole, recall, onSkip } = options;
   const runtimeVersion = onnxRuntimeVersion();
-  const index = new PackageIndex(web, indexUrls);
+  const index = new PackageIndex(web, indexUrls, onSkip);
   const inspected = new Map<string, Promise<InspectedWheel>>();
   const recalled = new Set<string>();
   const inspect = async (wheel: Wheel): Promise<InspectedWheel> => {

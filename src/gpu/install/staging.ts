@@ -2,12 +2,11 @@ import { copyFile, link, mkdir, readFile, rename, rm, stat, writeFile } from 'no
 import { basename, join } from 'node:path';
 import type { InstallFolders, InstallRecord } from '../installation.js';
 import type { Wheel } from '../wheels/package-index.js';
-import { requirementsIn } from '../wheels/requirement.js';
 import { readDirectory, ZipError } from '../zip/directory.js';
 import { extractTo, readEntry } from '../zip/extract.js';
 import { LocalFile } from '../zip/random-access.js';
 import { type Content, contentsOf } from './contents.js';
-import type { InspectedWheel } from './inspect-wheel.js';
+import { type InspectedWheel, requirementsOf } from './inspect-wheel.js';
 import type { InstallPlan } from './plan.js';
 
 type RecordedFile = InstallRecord['files'][number];
@@ -58,7 +57,7 @@ export class Staging {
     const mark = await this.#mark(wheel);
     if (mark?.metadata === undefined) return undefined;
     const { metadata, downloadBytes, contents } = mark;
-    return { wheel, requirements: requirementsIn(metadata), downloadBytes, contents };
+    return { wheel, requirements: requirementsOf(wheel, metadata), downloadBytes, contents };
   }
 
   /** @param path a wheel whose hash was checked */

@@ -16,7 +16,7 @@ export class PackageIndex {
   readonly #pages: ProjectPages;
   readonly #files = new Map<string, Promise<IndexFile[]>>();
 
-  constructor(web: Web, urls: readonly string[], onSkip: OnSkip = () => undefined) {
+  constructor(web: Web, urls: readonly string[], onSkip: OnSkip) {
     this.#pages = new ProjectPages(web, urls, onSkip);
   }
 
