@@ -7,7 +7,6 @@ import type {
   Consumer,
   ConsumerOptions,
   CourierOptions,
-  Delivery,
   JobConsumer,
   JobPage,
   JobQuery,
@@ -18,8 +17,8 @@ import type {
   Submission,
 } from '../job-store.js';
 import { EmbeddedConsumer } from './embedded-consumer.js';
+import { EmbeddedCourier } from './embedded-courier.js';
 import type { Change } from './job-table.js';
-import { Slots } from './slots.js';
 import { FolderBusyError, type ThreadEvents, ThreadLink } from './thread-link.js';
 
 export interface EmbeddedOptions {
@@ -43,7 +42,7 @@ export class EmbeddedStore implements JobStore {
   status = { isUp: true, detail: '' };
   readonly #listeners: ((id: string) => void)[] = [];
   readonly #consumers = new Set<EmbeddedConsumer>();
-  readonly #couriers = new Set<Slots<Delivery>>();
+  readonly #couriers = new Set<EmbeddedCourier>();
 
   private constructor(options: EmbeddedOptions) {
     this.#options = options;
@@ -112,23 +111,7 @@ export class EmbeddedStore implements JobStore {
   }
 
   deliver(options: CourierOptions): Consumer {
-    const busy = new Set<string>();
-    const courier = new Slots<Delivery>(options.slots, {
-      take: async (count) => {
-        const { deliveries, nextAt } = await this.#link.ask('takeDeliveries', count, [...busy]);
-        for (const { job } of deliveries) busy.add(job.id);
-        return { work: deliveries, nextAt };
-      },
-      run: async (delivery) => {
-        const verdict = await options.run(delivery);
-        // Not written down, it is tried once more: the receiver knows it by its id.
-        const { id, finishedAt } = delivery.job;
-        const job = { id, ...(finishedAt !== undefined && { finishedAt }) };
-        await this.#link.ask('settleDelivery', job, verdict).catch(this.#complain);
-        busy.delete(id);
-      },
-      onProblem: this.#complain,
-    });
+    const courier = new EmbeddedCourier(() => this.#link, options, this.#complain);
     this.#couriers.add(courier);
     return courier;
   }
