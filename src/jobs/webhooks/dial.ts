@@ -4,13 +4,14 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { type AddressRange, parseAddress } from './address.js';
 import { Failure } from './failure.js';
+import { LookupTurns } from './lookup-turns.js';
 import { isPermitted, type Target } from './target.js';
 
 /** How the network is reached. All but `allow` is replaced in tests only. */
 export interface Network {
   readonly allow: readonly AddressRange[];
   /** All addresses of a name. */
-  readonly resolve?: (host: string) => Promise<readonly string[]>;
+  readonly resolve?: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
   readonly connect?: (to: { readonly host: string; readonly port: number }) => Socket;
   /** Certificates to trust instead of the usual ones. */
   readonly ca?: string;
@@ -55,7 +56,7 @@ async function findAddresses(
   { allow, resolve = resolveAll }: Network,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const found = address === undefined ? await abortable(resolve(host), signal) : [host];
+  const found = address === undefined ? await abortable(resolve(host, signal), signal) : [host];
   if (found.length === 0) throw new Failure('dns');
   const permitted = found.filter((text) => {
     const one = parseAddress(text);
@@ -65,9 +66,14 @@ async function findAddresses(
   return permitted.slice(0, MAX_ADDRESSES);
 }
 
-async function resolveAll(host: string): Promise<readonly string[]> {
+/** For the whole process, whoever's webhooks they are. */
+const turns = new LookupTurns(async (host) => {
   const found = await lookup(host, { all: true, verbatim: true });
   return found.map(({ address }) => address);
+});
+
+function resolveAll(host: string, signal: AbortSignal): Promise<readonly string[]> {
+  return turns.resolve(host, signal);
 }
 
 /** Look-ups cannot be stopped, only be left behind. */
