@@ -168,6 +168,21 @@ export function describeStoreLasting(
         expect((await context.store.list({ owner: 'anna', limit: 10 })).jobs).toHaveLength(3);
       });
 
+      it('does not count those whose receiver is still to be told', async () => {
+        await context.reopen({ keepCount: 2 });
+        const pending: string[] = [];
+        for (let n = 0; n < 4; n++) {
+          const job = newJob({ owner: 'bert', webhookUrl: 'https://receiver.example/' });
+          await context.store.submit(job);
+          await context.store.cancel(job.id);
+          pending.push(job.id);
+        }
+        const ids = await finish(3);
+        await until(async () => (await kept(ids))[0] === false);
+        expect(await kept(ids)).toEqual([false, true, true]);
+        expect(await kept(pending)).not.toContain(false);
+      });
+
       it('forgets finished jobs after their time, with their idempotency keys', async () => {
         await context.reopen({ keepMs: 200 });
         const job = newJob({ idempotencyKey: 'k' });

@@ -2,7 +2,8 @@ import type { Database } from './database.js';
 
 /**
  * Each entry brings a database from one version to the next; none is ever changed afterwards.
- * `totals` is kept by triggers, so that counting never means reading all jobs.
+ * `totals`, `waiting` and `removable` are kept by triggers, so that counting never means reading all
+ * jobs.
  */
 const MIGRATIONS: readonly string[] = [
   `
@@ -95,16 +96,47 @@ const MIGRATIONS: readonly string[] = [
       where model = new.model and priority = new.priority;
   end;
   `,
+  `
+  -- Finished jobs that may be removed: not those whose receiver is still to be told.
+  drop index jobs_finished;
+  create index jobs_removable on jobs (finished_at, seq)
+    where finished_at is not null and webhook_state is not 'pending';
+  create table removable (jobs integer not null, bytes integer not null) strict;
+  insert into removable select count(*), coalesce(sum(bytes), 0) from jobs
+    where finished_at is not null and webhook_state is not 'pending';
+  create trigger removable_added after insert on jobs
+    when new.finished_at is not null and new.webhook_state is not 'pending' begin
+    update removable set jobs = jobs + 1, bytes = bytes + new.bytes;
+  end;
+  create trigger removable_removed after delete on jobs
+    when old.finished_at is not null and old.webhook_state is not 'pending' begin
+    update removable set jobs = jobs - 1, bytes = bytes - old.bytes;
+  end;
+  create trigger removable_left after update of finished_at, webhook_state, bytes on jobs
+    when old.finished_at is not null and old.webhook_state is not 'pending' begin
+    update removable set jobs = jobs - 1, bytes = bytes - old.bytes;
+  end;
+  create trigger removable_entered after update of finished_at, webhook_state, bytes on jobs
+    when new.finished_at is not null and new.webhook_state is not 'pending' begin
+    update removable set jobs = jobs + 1, bytes = bytes + new.bytes;
+  end;
+
+  -- A list of one state reads no jobs in other states.
+  create index jobs_owned_by_state on jobs (owner, state, created_at, seq);
+  `,
 ];
 
-/** @throws when the database comes from a newer version */
-export function migrate(database: Database): void {
+/**
+ * @param to another version than the newest, in tests only
+ * @throws when the database comes from a newer version
+ */
+export function migrate(database: Database, to = MIGRATIONS.length): void {
   const version = Number(database.get('pragma user_version')?.['user_version'] ?? 0);
   if (version > MIGRATIONS.length) {
     throw new Error('the jobs were written by a newer version of Shoal');
   }
   for (const [at, script] of MIGRATIONS.entries()) {
-    if (at < version) continue;
+    if (at < version || at >= to) continue;
     database.transaction(() => {
       database.script(script);
       database.script(`pragma user_version = ${String(at + 1)}`);

@@ -82,8 +82,7 @@ function findSame(table: JobTable, job: NewJob): JobRecord | undefined {
 export function list(table: JobTable, { owner, state, limit, cursor }: JobQuery): JobPage {
   const [createdAt, seq] = parseCursor(cursor);
   const rows = table.database.all(
-    `select ${RECORD_COLUMNS} from jobs where owner = ? and (created_at, seq) < (?, ?)
-       ${state === undefined ? '' : 'and state = ?'} order by created_at desc, seq desc limit ?`,
+    listQuery(state !== undefined),
     ...[owner, createdAt, seq, ...(state === undefined ? [] : [state]), limit + 1],
   );
   const shown = rows.slice(0, limit);
@@ -93,6 +92,12 @@ export function list(table: JobTable, { owner, state, limit, cursor }: JobQuery)
     ...(rows.length > limit &&
       last !== undefined && { cursor: `${String(last['created_at'])}.${String(last['seq'])}` }),
   };
+}
+
+/** For an owner, the place before the page, perhaps a state, and how many. */
+export function listQuery(hasState: boolean): string {
+  return `select ${RECORD_COLUMNS} from jobs where owner = ? and (created_at, seq) < (?, ?)
+    ${hasState ? 'and state = ?' : ''} order by created_at desc, seq desc limit ?`;
 }
 
 /** @throws `invalid_request` for one that does not come from here */

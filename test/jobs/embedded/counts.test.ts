@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Operations } from '../../../src/jobs/embedded/operations.js';
 import { JOB_PRIORITIES, type JobPriority } from '../../../src/jobs/job.js';
-import type { Verdict } from '../../../src/jobs/job-store.js';
+import type { DeliveryVerdict, Verdict } from '../../../src/jobs/job-store.js';
 import { DONE, LIMITS, newJob } from '../../helpers/jobs.js';
 
 const problem = { code: 'model_failed', detail: '' } as const;
@@ -15,11 +15,22 @@ const VERDICTS: readonly Verdict[] = [
   { kind: 'retry', problem, delayMs: 0, isBlamed: true },
   { kind: 'released' },
 ];
+const DELIVERY_VERDICTS: readonly DeliveryVerdict[] = [
+  { kind: 'delivered' },
+  { kind: 'abandoned', reason: 'gone' },
+  { kind: 'retry', delayMs: 0, reason: 'busy', isCounted: true },
+];
 
 type Step =
-  | { readonly kind: 'submit'; readonly model: string; readonly priority: JobPriority }
+  | {
+      readonly kind: 'submit';
+      readonly model: string;
+      readonly priority: JobPriority;
+      readonly hasWebhook: boolean;
+    }
   | { readonly kind: 'run'; readonly model: string; readonly verdict: Verdict | undefined }
   | { readonly kind: 'cancel' | 'retry'; readonly which: number }
+  | { readonly kind: 'deliver'; readonly verdict: DeliveryVerdict }
   | { readonly kind: 'purge' };
 
 const model = fc.constantFrom('m', 'n');
@@ -30,6 +41,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       kind: fc.constant('submit' as const),
       model,
       priority: fc.constantFrom(...JOB_PRIORITIES),
+      hasWebhook: fc.boolean(),
     }),
   },
   {
@@ -41,10 +53,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   fc.record({ kind: fc.constantFrom('cancel' as const, 'retry' as const), which: fc.nat(20) }),
+  fc.record({
+    kind: fc.constant('deliver' as const),
+    verdict: fc.constantFrom(...DELIVERY_VERDICTS),
+  }),
   fc.record({ kind: fc.constant('purge' as const) }),
 );
 
-describe('what the embedded store knows about those that wait', () => {
+describe('what the embedded store knows about those that wait or may be removed', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'shoal-waiting-'));
@@ -66,8 +82,14 @@ describe('what the embedded store knows about those that wait', () => {
              group by model, priority order by model, priority`,
         );
         const kept = database.all('select * from waiting where jobs > 0 order by model, priority');
+        const countedRemovable = database.all(
+          `select count(*) as jobs, coalesce(sum(bytes), 0) as bytes from jobs
+             where finished_at is not null and webhook_state is not 'pending'`,
+        );
+        const keptRemovable = database.all('select * from removable');
         database.script('rollback');
         expect(kept).toEqual(counted);
+        expect(keptRemovable).toEqual(countedRemovable);
       }),
     );
     database.close();
@@ -78,7 +100,12 @@ describe('what the embedded store knows about those that wait', () => {
 function play(operations: Operations, ids: string[], one: Step): void {
   switch (one.kind) {
     case 'submit': {
-      const { record } = operations.submit(newJob({ model: one.model, priority: one.priority }));
+      const { record } = operations.submit(
+        newJob({
+          ...{ model: one.model, priority: one.priority },
+          ...(one.hasWebhook && { webhookUrl: 'https://receiver.example/' }),
+        }),
+      );
       expect(record).toEqual(operations.get(record.id));
       ids.push(record.id);
       break;
@@ -98,6 +125,11 @@ function play(operations: Operations, ids: string[], one: Step): void {
       }
       break;
     }
+    case 'deliver':
+      for (const { job } of operations.takeDeliveries(1, []).deliveries) {
+        operations.settleDelivery(job, one.verdict);
+      }
+      break;
     case 'purge':
       operations.purge('anna', ['completed', 'failed', 'cancelled']);
   }
