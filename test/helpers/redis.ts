@@ -22,18 +22,27 @@ export class RedisServer {
   readonly port: number;
   readonly #dir: string;
   readonly #settings: readonly string[];
+  readonly #env: Readonly<Record<string, string>>;
   #child: ChildProcess | undefined;
   #output = '';
 
-  private constructor(port: number, settings: readonly string[]) {
+  private constructor(
+    port: number,
+    settings: readonly string[],
+    env: Readonly<Record<string, string>>,
+  ) {
     this.port = port;
     this.#dir = mkdtempSync(join(tmpdir(), 'shoal-redis-'));
     this.#settings = settings;
+    this.#env = env;
   }
 
   /** @param settings as in `redis.conf`: `['--maxmemory', '64mb']` */
-  static async start(settings: readonly string[] = []): Promise<RedisServer> {
-    const server = new RedisServer(await freePort(), settings);
+  static async start(
+    settings: readonly string[] = [],
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<RedisServer> {
+    const server = new RedisServer(await freePort(), settings, env);
     await server.restart();
     return server;
   }
@@ -55,7 +64,7 @@ export class RedisServer {
         ...['--appendonly', 'yes', '--appendfsync', 'always', '--save', ''],
         ...['--maxmemory-policy', 'noeviction', ...this.#settings],
       ],
-      { stdio: ['ignore', 'pipe', 'pipe'] },
+      { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...this.#env } },
     );
     this.#child = child;
     // A test that ran out of time does not stop it.

@@ -75,13 +75,21 @@ return job and found(ARGV[1], job)
 
 /** `owner, state or 'all', limit, score and id of the last one before or ''`; newest first. */
 export const LIST = `
+-- By bytes, as Redis orders them: Lua's own comparison follows the language of the server.
+local function isBelow(a, b)
+  for n = 1, math.min(#a, #b) do
+    local x, y = a:byte(n), b:byte(n)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
 local key, limit = P .. 'owner:' .. ARGV[1] .. ':' .. ARGV[2], tonumber(ARGV[3])
 local start = 0
 if ARGV[5] ~= '' then
   start = call('ZCOUNT', key, '(' .. ARGV[4], '+inf')
   -- Equal times are listed from the highest id to the lowest.
   for _, id in ipairs(call('ZRANGEBYSCORE', key, ARGV[4], ARGV[4])) do
-    if id >= ARGV[5] then start = start + 1 end
+    if not isBelow(id, ARGV[5]) then start = start + 1 end
   end
 end
 local ids = call('ZREVRANGE', key, start, start + limit)
