@@ -11,7 +11,7 @@ export function storeFull(cause?: unknown): ShoalError {
   return new ShoalError(
     'store_full',
     'The job store has no room for this job beside those that are not finished.',
-    cause === undefined ? {} : { cause },
+    { retryAfterSeconds: 5, ...(cause !== undefined && { cause }) },
   );
 }
 
@@ -23,6 +23,11 @@ export function toStoreError(error: unknown): ShoalError {
     return storeFull(error);
   }
   return unavailable(error);
+}
+
+/** Redis itself had no memory left; when only our own limit is reached, there is no cause. */
+export function isOutOfMemory(error: unknown): boolean {
+  return error instanceof ShoalError && error.code === 'store_full' && error.cause !== undefined;
 }
 
 /** Redis says that it cannot do it now: it loads, is full, has no disk, or is being replaced. */

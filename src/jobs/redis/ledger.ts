@@ -11,7 +11,7 @@ import type {
 } from '../job-store.js';
 import { tooLargeForStore } from '../store-errors.js';
 import { cursorAfter, parseCursor } from './cursor.js';
-import { storeFull, unavailable } from './faults.js';
+import { isOutOfMemory, storeFull, unavailable } from './faults.js';
 import type { Images } from './images.js';
 import { keys, ownerKey, queueOf, type Ticket } from './keys.js';
 import type { Link } from './link.js';
@@ -43,7 +43,7 @@ export class Ledger {
   }
 
   async submit(job: NewJob): Promise<Submission> {
-    const { link, images, tickets, gauge, prefix, limits } = this.#options;
+    const { link, gauge, limits } = this.#options;
     const bytes = job.imageBytes + RECORD_BYTES;
     if (bytes > limits.maxBytes) throw tooLargeForStore();
     if (bytes > PROBE_BYTES) {
@@ -51,8 +51,22 @@ export class Ledger {
       // A key that was used before is good for an answer even when there is no room.
       if (job.idempotencyKey === undefined) refuse(answer as string);
     }
+    try {
+      return await this.#write(job, bytes);
+    } catch (error) {
+      if (!isOutOfMemory(error) || !(await this.#makeRoom(bytes))) throw error;
+      return this.#write(job, bytes);
+    }
+  }
+
+  async #write(job: NewJob, bytes: number): Promise<Submission> {
+    const { link, images, tickets, gauge, prefix, limits } = this.#options;
     const stored = images.put(job);
-    if (!images.isSmall(job.imageBytes)) await stored;
+    // Without memory for images, there may still be an answer for a key that was used before.
+    const tolerated = stored.catch((error: unknown) => {
+      if (!isOutOfMemory(error)) throw error;
+    });
+    if (!images.isSmall(job.imageBytes)) await tolerated;
     const { idempotencyKey } = job;
     const [reply] = await Promise.all([
       link.ask(
@@ -67,15 +81,23 @@ export class Ledger {
         this.#imageTtl(job.expiresAt),
         ...newFields(job),
       ),
-      stored,
+      tolerated,
     ]);
     const [answer, ...found] = reply as [string, ...Found];
+    if (answer === 'no_images') await stored;
     refuse(answer);
     failpoint('submit.written');
     const isNew = answer === 'new';
     if (isNew) await tickets.add(queueOf(job.model), { id: job.id, number: '0' }, job.priority);
     failpoint('submit.durable');
     return { record: toRecord(found), isNew };
+  }
+
+  /** Redis is full although our own count says otherwise. Whether finished jobs have gone for it. */
+  async #makeRoom(bytes: number): Promise<boolean> {
+    const { link, gauge } = this.#options;
+    await gauge.refresh();
+    return ((await link.ask('makeRoom', gauge.limit, bytes)) as number) > 0;
   }
 
   async get(id: string): Promise<JobRecord | undefined> {

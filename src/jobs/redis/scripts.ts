@@ -10,6 +10,7 @@ import { SWEEP } from './lua/sweep.js';
 const BODIES = {
   submit: producer.SUBMIT,
   probe: producer.PROBE,
+  makeRoom: producer.MAKE_ROOM,
   read: producer.READ,
   list: producer.LIST,
   cancel: producer.CANCEL,

@@ -160,4 +160,25 @@ local function forget(id, job)
   call('UNLINK', P .. 'job:' .. id, P .. 'result:' .. id)
   call('PUBLISH', P .. 'changes', id)
 end
+
+-- Removes the oldest finished jobs until so many bytes more fit. Says whether they do, and how many
+-- it removed.
+local function makeRoom(bytes, maxBytes)
+  local counts = call('HMGET', COUNTS, 'bytes', 'removable')
+  local held, removable = tonumber(counts[1] or 0), tonumber(counts[2] or 0)
+  -- Nothing is removed in vain.
+  if held - removable + bytes > maxBytes then return false, 0 end
+  local removals = 0
+  while held + bytes > maxBytes do
+    local oldest = call('ZRANGE', FINISHED, 0, 0)[1]
+    -- Everybody waits while a script runs, so it must end soon. The next submission goes on.
+    if not oldest or removals == 2000 then return false, removals end
+    beginEvenIfFull()
+    removals = removals + 1
+    local old = load(oldest)
+    held = held - tonumber(old.bytes)
+    forget(oldest, old)
+  end
+  return true, removals
+end
 `;

@@ -23,21 +23,9 @@ if known then
 end
 
 if call('ZCARD', OPEN) >= maxOpen then return refuse('queue_full') end
-local counts = call('HMGET', COUNTS, 'bytes', 'removable')
-local held, removable = tonumber(counts[1] or 0), tonumber(counts[2] or 0)
-if held - removable + bytes > maxBytes then return refuse('store_full') end
 local keys = imageKeys(id, job.imageCount)
 if call('EXISTS', unpack(keys)) ~= #keys then return refuse('no_images') end
-local removals = 0
-while held + bytes > maxBytes do
-  local oldest = call('ZRANGE', FINISHED, 0, 0)[1]
-  -- Everybody waits while a script runs, so it must end soon. The next submission goes on.
-  if not oldest or removals == 2000 then return refuse('store_full') end
-  removals = removals + 1
-  local old = load(oldest)
-  held = held - tonumber(old.bytes)
-  forget(oldest, old)
-end
+if not makeRoom(bytes, maxBytes) then return refuse('store_full') end
 
 call('HSET', P .. 'job:' .. id, unpack(ARGV, 9))
 if idempotency ~= '' then
@@ -65,6 +53,12 @@ local counts = call('HMGET', COUNTS, 'bytes', 'removable')
 local fixed = tonumber(counts[1] or 0) - tonumber(counts[2] or 0)
 if fixed + tonumber(ARGV[3]) > tonumber(ARGV[2]) then return 'store_full' end
 return 'ok'
+`;
+
+/** `maxBytes, bytes`; removes finished jobs so that these fit. Says how many. */
+export const MAKE_ROOM = `
+local _, removals = makeRoom(tonumber(ARGV[2]), tonumber(ARGV[1]))
+return removals
 `;
 
 /** `id`; answers with the record, its results and its position. */
@@ -142,6 +136,7 @@ return { 'ok', flatten(id) }
 
 /** `owner, state, limit`; removes finished jobs and says how many. */
 export const PURGE = `
+beginEvenIfFull()
 local removed = 0
 for _, id in ipairs(call('ZRANGE', P .. 'owner:' .. ARGV[1] .. ':' .. ARGV[2], 0, ARGV[3] - 1)) do
   local job = load(id)
