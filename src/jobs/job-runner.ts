@@ -8,7 +8,7 @@ import type { Telemetry } from '../telemetry/telemetry.js';
 import { failpoint } from './failpoint.js';
 import type { JobRecord } from './job.js';
 import type { Claim, JobConsumer, JobStore, Verdict } from './job-store.js';
-import { Semaphore } from './semaphore.js';
+import { Places } from './places.js';
 import { conclude, type ImageOutcome, outcomeOf } from './verdict.js';
 
 /** Enough in reach that a session that becomes free finds something. */
@@ -38,8 +38,8 @@ export class JobRunner {
   readonly #options: RunnerOptions;
   readonly #telemetry: Telemetry;
   readonly #consumer: JobConsumer;
-  /** Bounds the images in memory, whatever the jobs look like. */
-  readonly #images: Semaphore;
+  /** Bounds the images in memory, whatever the jobs look like; small urgent jobs pass large ones. */
+  readonly #images: Places;
   readonly #running = new Set<Cancellation>();
   #isStopping = false;
 
@@ -48,7 +48,7 @@ export class JobRunner {
     this.#options = options;
     this.#telemetry = telemetry;
     this.slots = LOOKAHEAD * model.plan.maxConcurrent * model.devices.length;
-    this.#images = new Semaphore(this.slots);
+    this.#images = new Places(this.slots);
     this.#consumer = options.store.consume({
       model: model.name,
       slots: this.slots,
@@ -129,7 +129,7 @@ export class JobRunner {
     try {
       const outcomes = await Promise.all(
         parts.map((part, at) =>
-          this.#images.run(async () => {
+          this.#images.run(job.priority, async () => {
             const outcome = await this.#predict(claim, at, part);
             if (++done < job.imageCount) claim.progress(done);
             return outcome;

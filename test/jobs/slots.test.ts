@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { Slots } from '../../src/jobs/embedded/slots.js';
-import { Semaphore } from '../../src/jobs/semaphore.js';
 
 /** Everything that is ready to run, has run. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -94,27 +93,5 @@ describe('Slots', () => {
     await slots.close();
     expect(vi.getTimerCount()).toBe(0);
     vi.useRealTimers();
-  });
-});
-
-describe('Semaphore', () => {
-  it('lets so many in at once, in their order, and gives places back when work fails', async () => {
-    const semaphore = new Semaphore(2);
-    const order: number[] = [];
-    let [active, peak] = [0, 0];
-    const outcomes = await Promise.allSettled(
-      Array.from({ length: 9 }, (_, at) =>
-        semaphore.run(async () => {
-          order.push(at);
-          peak = Math.max(peak, ++active);
-          await settled();
-          active--;
-          if (at % 3 === 0) throw new Error('it failed');
-        }),
-      ),
-    );
-    expect(order).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
-    expect(peak).toBe(2);
-    expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(3);
   });
 });
