@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { JobStore } from '../../src/jobs/job-store.js';
 import { openRedisStore } from '../../src/jobs/redis/open.js';
 import { FaultProxy } from '../helpers/fault-proxy.js';
@@ -109,6 +109,36 @@ describe.skipIf(isWithoutRedis('healing of the Redis job store'))('the Redis sto
     await closed;
     await store.close();
     expect(store.status.isUp).toBe(false);
+  });
+
+  it('neither ends, removes nor runs jobs while its clock is wrong', async () => {
+    const [open, ended] = [newJob(), newJob()];
+    for (const job of [open, ended]) await store.submit(job);
+    await store.cancel(ended.id);
+    await store.close();
+    const right = Date.now.bind(Date);
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => right() + 2 * 86_400_000);
+    const errors: unknown[] = [];
+    const log = { ...SILENT, error: (line: unknown) => errors.push(line) };
+    try {
+      store = await openRedisStore({ url: proxy.url, prefix, limits: LIMITS, log });
+      const { consumer, seen } = consumeAll(store);
+      expect(store.status).toEqual({
+        isUp: false,
+        detail: 'The clock of this machine is 172800 s ahead of that of Redis.',
+      });
+      // Longer than it takes until it sweeps.
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      expect(await store.get(open.id)).toMatchObject({ state: 'queued' });
+      expect(await store.get(ended.id)).toMatchObject({ state: 'cancelled' });
+      expect([seen.length, errors.length]).toEqual([0, 1]);
+      clock.mockRestore();
+      await inState(store, open.id, 'completed');
+      expect(store.status.isUp).toBe(true);
+      await consumer.close();
+    } finally {
+      clock.mockRestore();
+    }
   });
 
   it('counts what it occupies, and nothing when all is gone', async () => {

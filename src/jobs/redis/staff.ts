@@ -8,6 +8,7 @@ import type {
 } from '../job-store.js';
 import { type Outcome, TicketWorker } from './bull.js';
 import { Claims } from './claims.js';
+import type { ClockGuard } from './clock-guard.js';
 import { Courier } from './courier.js';
 import { reasonOf } from './faults.js';
 import type { Images } from './images.js';
@@ -23,6 +24,7 @@ export interface StaffOptions {
   readonly tickets: Tickets;
   readonly prefix: string;
   readonly limits: StoreLimits;
+  readonly clock: ClockGuard;
   readonly log: Log;
 }
 
@@ -115,9 +117,16 @@ export class Staff {
     });
   }
 
-  /** Keeps the consumer in mind until it has been closed. */
+  /** Keeps the consumer in mind until it has been closed, and holds it while the clock is wrong. */
   #register(consumer: TicketConsumer, whenClosed: () => void): JobConsumer {
+    const { clock } = this.#options;
+    let isWanted = true;
+    const update = (): void => {
+      consumer.hold(!isWanted || !clock.isRight);
+    };
     this.#consumers.add(consumer);
+    const unlisten = clock.onChange(update);
+    update();
     return {
       get active() {
         return consumer.active;
@@ -126,9 +135,11 @@ export class Staff {
         return consumer.movedAt;
       },
       hold: (isHeld) => {
-        consumer.hold(isHeld);
+        isWanted = !isHeld;
+        update();
       },
       close: async () => {
+        unlisten();
         await consumer.close();
         this.#consumers.delete(consumer);
         whenClosed();

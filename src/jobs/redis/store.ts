@@ -13,6 +13,7 @@ import type {
   StoreStats,
   Submission,
 } from '../job-store.js';
+import { ClockGuard } from './clock-guard.js';
 import { addressOf } from './connection.js';
 import { Images } from './images.js';
 import { keys } from './keys.js';
@@ -48,6 +49,7 @@ export class RedisStore implements JobStore {
   readonly #images: Images;
   readonly #tickets: Tickets;
   readonly #gauge: MemoryGauge;
+  readonly #clock: ClockGuard;
   readonly #ledger: Ledger;
   readonly #staff: Staff;
   readonly #sweeper: Sweeper;
@@ -67,10 +69,11 @@ export class RedisStore implements JobStore {
     this.#images = new Images(api, bulk, prefix);
     this.#tickets = new Tickets(api, prefix, log);
     this.#gauge = new MemoryGauge(api, prefix, limits.maxBytes);
+    this.#clock = new ClockGuard(api, log);
     const shared = { tickets: this.#tickets, images: this.#images, prefix, limits, log };
     this.#ledger = new Ledger({ ...shared, link: api, gauge: this.#gauge });
-    this.#staff = new Staff({ ...shared, work });
-    this.#sweeper = new Sweeper({ ...shared, link: api });
+    this.#staff = new Staff({ ...shared, work, clock: this.#clock });
+    this.#sweeper = new Sweeper({ ...shared, link: api, clock: this.#clock });
     this.#hints.client.on('message', (_channel, id: string) => {
       this.#staff.hint(id);
       for (const listener of this.#listeners) listener(id);
@@ -82,13 +85,16 @@ export class RedisStore implements JobStore {
     await Promise.all(this.#links.map((link) => link.open(OPEN_MS)));
     await this.#hints.client.subscribe(keys.changes(this.#prefix));
     await this.#gauge.refresh();
+    await this.#clock.check();
   }
 
   get status(): JobStore['status'] {
     const { isUp, awayMs } = this.#api;
     const seconds = Math.ceil(awayMs / 1000);
-    const detail = isUp ? 'Redis answers' : `Redis has been away for ${String(seconds)} s`;
-    return { isUp, detail };
+    if (!isUp) return { isUp, detail: `Redis has been away for ${String(seconds)} s` };
+    return this.#clock.isRight
+      ? { isUp, detail: 'Redis answers' }
+      : { isUp: false, detail: this.#clock.detail };
   }
 
   submit(job: NewJob): Promise<Submission> {

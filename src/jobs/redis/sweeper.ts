@@ -1,6 +1,7 @@
 import type { Log } from '../../telemetry/log.js';
 import type { JobPriority } from '../job.js';
 import type { StoreLimits } from '../job-store.js';
+import type { ClockGuard } from './clock-guard.js';
 import { parseTicket } from './keys.js';
 import type { Link } from './link.js';
 import type { Tickets } from './tickets.js';
@@ -10,6 +11,7 @@ export interface SweeperOptions {
   readonly link: Link;
   readonly tickets: Tickets;
   readonly limits: StoreLimits;
+  readonly clock: ClockGuard;
   readonly log: Log;
 }
 
@@ -40,9 +42,10 @@ export class Sweeper {
   }
 
   async #sweep(): Promise<void> {
-    const { link, log } = this.#options;
+    const { link, clock, log } = this.#options;
     if (!link.isUp) return;
     try {
+      if (!(await clock.check())) return;
       if (!(await this.#batch(SWEEP_EVERY_MS - 50))) return;
       for (let batch = 1; batch < MOST_BATCHES; batch++) if (!(await this.#batch(0))) return;
     } catch (error) {
