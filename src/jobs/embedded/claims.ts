@@ -1,7 +1,7 @@
 import type { ImageResult, JobRecord } from '../job.js';
 import type { Delivery, DeliveryVerdict, Verdict } from '../job-store.js';
 import type { Row } from './database.js';
-import type { JobTable } from './job-table.js';
+import { AT_ONCE, type JobTable } from './job-table.js';
 import { RECORD_COLUMNS, toRecord } from './rows.js';
 
 /** The calls of those who run jobs and deliver their results. */
@@ -107,7 +107,7 @@ export function settle(table: JobTable, hold: Hold, verdict: Verdict, now: numbe
       break;
     }
     case 'released':
-      table.requeue(row, now, {});
+      table.requeue(row, AT_ONCE, {});
       break;
   }
   return true;

@@ -8,6 +8,8 @@ import { priorityNumber, RECORD_COLUMNS, toRecord } from './rows.js';
 const OVERHEAD_BYTES = 1024;
 /** Nobody counts further: many who ask would hold everybody up. */
 const MAX_POSITION = 10_000;
+/** Whatever the clock says: one that is set back would make the job wait for what was now. */
+export const AT_ONCE = 0;
 /** In these words, so that SQLite sees that it can use the index of them. */
 const REMOVABLE = `finished_at is not null and webhook_state is not 'pending'`;
 const LOST: JobProblem = {
@@ -135,7 +137,7 @@ export class JobTable {
   lose(row: Row, now: number): void {
     if ((row['losses'] as number) + 1 >= MAX_LOSSES)
       this.end(row, 'failed', now, { problem: LOST });
-    else this.requeue(row, now, { losses: 1 });
+    else this.requeue(row, AT_ONCE, { losses: 1 });
   }
 
   noteChange(seq: number): void {
