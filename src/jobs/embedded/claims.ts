@@ -80,6 +80,20 @@ export function renew(table: JobTable, holds: readonly Hold[], now: number): voi
   }
 }
 
+/**
+ * Whether the process itself was stopped since the last look: then nobody could renew anything, and
+ * that says nothing about those who run jobs. Short of that, a renewal still comes in time.
+ */
+export function wasStopped(sinceMs: number, everyMs: number, leaseMs: number): boolean {
+  return sinceMs > everyMs + leaseMs / 3;
+}
+
+/** Whoever is there goes on to renew by itself. */
+export function renewAll(table: JobTable, now: number): void {
+  const leaseUntil = now + table.limits.leaseMs;
+  table.database.run(`update jobs set lease_until = ? where state = 'running'`, leaseUntil);
+}
+
 export function progress(table: JobTable, { id, token }: Hold, done: number): void {
   const row = held(table, { id, token });
   if (row === undefined) return;

@@ -101,8 +101,11 @@ export class Operations {
     claims.settleDelivery(this.#table, job, verdict, Date.now());
   }
 
-  sweep(): void {
-    claims.sweep(this.#table, Date.now());
+  /** @param wasStopped nobody could renew since the last call */
+  sweep(wasStopped: boolean): void {
+    const now = Date.now();
+    if (wasStopped) claims.renewAll(this.#table, now);
+    claims.sweep(this.#table, now);
   }
 }
 

@@ -1,6 +1,7 @@
 import { isMainThread, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { ShoalError } from '../../errors.js';
 import { failpoint } from '../failpoint.js';
+import { wasStopped } from './claims.js';
 import { DatabaseBusyError, isBroken, storeError } from './database.js';
 import { type OperationName, Operations } from './operations.js';
 import { END, type StoreMessage, type StoreRequest, type ThreadConfig } from './thread-messages.js';
@@ -20,10 +21,14 @@ class StoreThread {
   readonly #send: (message: StoreMessage) => void;
   readonly #operations: Operations;
   readonly #timer: NodeJS.Timeout;
+  readonly #leaseMs: number;
+  /** By the clock that leases go by, which also goes on while the machine sleeps. */
+  #sweptAt = Date.now();
   #broken: unknown;
 
   constructor(config: ThreadConfig, send: (message: StoreMessage) => void) {
     this.#send = send;
+    this.#leaseMs = config.limits.leaseMs;
     this.#operations = new Operations(config);
     this.#timer = setInterval(() => {
       this.sweep();
@@ -54,7 +59,10 @@ class StoreThread {
   }
 
   sweep(): void {
-    this.#runAlone({ seq: 0, operation: 'sweep', values: [] });
+    const now = Date.now();
+    const isLate = wasStopped(now - this.#sweptAt, SWEEP_MS, this.#leaseMs);
+    this.#sweptAt = now;
+    this.#runAlone({ seq: 0, operation: 'sweep', values: [isLate] });
     this.#tellChanges();
     this.#endIfBroken();
   }
