@@ -141,6 +141,23 @@ describe.skipIf(isWithoutRedis('healing of the Redis job store'))('the Redis sto
     }
   });
 
+  it('names the reason of each outage, not that of the one before', async () => {
+    const reasons: unknown[] = [];
+    const log = { ...SILENT, warn: (line: { reason?: string }) => reasons.push(line.reason) };
+    const other = await openRedisStore({ url: proxy.url, prefix, limits: LIMITS, log });
+    // Nobody is there when it comes back, which is a reason of its own.
+    await proxy.set('refuse');
+    await until(() => !other.status.isUp);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await proxy.set('pass');
+    await until(() => other.status.isUp);
+    await proxy.set('refuse');
+    await until(() => reasons.length === 2);
+    await other.close();
+    await proxy.set('pass');
+    expect(reasons).toEqual(['closed', 'closed']);
+  });
+
   it('counts what it occupies, and nothing when all is gone', async () => {
     const jobs = Array.from({ length: 5 }, (_, n) => newJob({ images: [Buffer.alloc(1000 * n)] }));
     for (const job of jobs) await store.submit(job);

@@ -44,6 +44,8 @@ export class Link {
       this.#lost(reason);
     });
     this.client.on('ready', () => {
+      // What was wrong before says nothing about the next time.
+      reason = 'closed';
       this.#found();
     });
     this.#pings = setInterval(() => {
