@@ -26,8 +26,8 @@ export async function followJob(
 ): Promise<void> {
   const { context } = request;
   const { watchers } = source;
-  let seen = lastSeen(request.headers['last-event-id']);
   const first = await source.read();
+  let seen = lastSeen(request.headers['last-event-id'], first.version);
   if (isFinal(first.state) && first.version <= seen) {
     // Anything else would make a browser come back again and again.
     void reply.code(204).send();
@@ -86,6 +86,8 @@ function text(job: JobRecord): string {
   return JSON.stringify(viewJob(job, Date.now()));
 }
 
-function lastSeen(header: string | string[] | undefined): number {
-  return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : 0;
+/** What is ahead of the job is no version of it, and must not hide what comes. */
+export function lastSeen(header: string | string[] | undefined, version: number): number {
+  const seen = typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : 0;
+  return seen > version ? 0 : seen;
 }
