@@ -5,14 +5,18 @@ import { failpoint } from '../failpoint.js';
 import type { Consumer, Delivery, DeliveryVerdict, JobStore } from '../job-store.js';
 import type { Network } from './dial.js';
 import type { FailureReason } from './failure.js';
-import { HostLimit } from './host-limit.js';
+import { GroupLimit } from './group-limit.js';
 import { type SecretSettings, secretsOf, signatureHeaders, writeMessage } from './message.js';
 import { nextDelayMs } from './schedule.js';
 import { type Outcome, send } from './send.js';
 import { parseAllow, readTarget } from './target.js';
 
-/** Attempts in work at once, at all hosts. */
-const SLOTS = 16;
+/** Attempts in work at once. */
+const SLOTS = 32;
+/** Of those, for the jobs of one owner: receivers that hang delay nobody else's webhooks. */
+const OWNER_SLOTS = SLOTS / 2;
+/** And at one host, which may be slow or dead. */
+const HOST_SLOTS = 4;
 
 export type CourierSettings = SecretSettings & Pick<Config, 'webhook_allow' | 'webhook_timeout_ms'>;
 
@@ -51,7 +55,8 @@ export function startCourier(deps: CourierDeps): Consumer {
 class Courier {
   readonly #deps: CourierDeps;
   readonly #network: Network & { readonly timeoutMs: number };
-  readonly #hosts = new HostLimit();
+  readonly #owners = new GroupLimit(OWNER_SLOTS);
+  readonly #hosts = new GroupLimit(HOST_SLOTS);
   /** Of the attempts in work; `undefined` once it has been stopped. */
   #attempts: Set<Cancellation> | undefined = new Set();
 
@@ -72,9 +77,12 @@ class Courier {
     const attempts = this.#attempts;
     if (attempts === undefined) return { kind: 'released' };
     const host = hostOf(delivery.webhookUrl);
-    const entry = this.#hosts.enter(host);
-    if (!entry.isAdmitted) {
-      return { kind: 'retry', delayMs: entry.delayMs, reason: 'busy', isCounted: false };
+    const ownersPlace = this.#owners.enter(delivery.job.owner);
+    if (!ownersPlace.isAdmitted) return putOff(ownersPlace.delayMs);
+    const hostsPlace = this.#hosts.enter(host);
+    if (!hostsPlace.isAdmitted) {
+      ownersPlace.withdraw();
+      return putOff(hostsPlace.delayMs);
     }
     const cancellation = new Cancellation();
     attempts.add(cancellation);
@@ -87,7 +95,8 @@ class Courier {
       return this.#conclude(delivery, host, { kind: 'failed', reason: 'internal' });
     } finally {
       attempts.delete(cancellation);
-      entry.leave();
+      hostsPlace.leave();
+      ownersPlace.leave();
     }
   }
 
@@ -117,6 +126,11 @@ class Courier {
     else log.debug(line, 'a webhook failed and will be tried again');
     return verdict;
   }
+}
+
+/** Not tried at all: others have the places. */
+function putOff(delayMs: number): DeliveryVerdict {
+  return { kind: 'retry', delayMs, reason: 'busy', isCounted: false };
 }
 
 /** What to do after an attempt. Whoever says that it is gone for good is asked no more. */

@@ -4,8 +4,13 @@ import type { RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../src/config/load.js';
-import type { Consumer } from '../../../src/jobs/job-store.js';
-import { type CourierSettings, decide, startCourier } from '../../../src/jobs/webhooks/courier.js';
+import type { Consumer, DeliveryVerdict } from '../../../src/jobs/job-store.js';
+import {
+  type CourierDeps,
+  type CourierSettings,
+  decide,
+  startCourier,
+} from '../../../src/jobs/webhooks/courier.js';
 import { MAX_ATTEMPTS } from '../../../src/jobs/webhooks/schedule.js';
 import { Metrics } from '../../../src/telemetry/metrics.js';
 import { FakeStore } from './fake-store.js';
@@ -32,7 +37,10 @@ interface Setup {
   readonly counts: () => Promise<Record<string, number>>;
 }
 
-function setUp(settings: Partial<CourierSettings> = {}): Setup {
+function setUp(
+  settings: Partial<CourierSettings> = {},
+  network: CourierDeps['network'] = {},
+): Setup {
   const store = new FakeStore();
   const metrics = new Metrics();
   const lines: string[] = [];
@@ -52,7 +60,7 @@ function setUp(settings: Partial<CourierSettings> = {}): Setup {
     webhook_timeout_ms: 60_000,
     ...settings,
   };
-  const courier = startCourier({ store, config, log, metrics });
+  const courier = startCourier({ store, config, log, metrics, network });
   open.push(courier);
   const counts = async (): Promise<Record<string, number>> => {
     const found = (await metrics.render()).matchAll(
@@ -163,9 +171,9 @@ describe('the courier', () => {
     expect(await store.give('nonsense')).toMatchObject({ reason: 'refused_address' });
   });
 
-  it('has sixteen slots, of which one receiver that never answers holds four', async () => {
+  it('has 32 slots, of which one receiver that never answers holds four', async () => {
     const { store, courier, counts } = setUp();
-    expect(store.options?.slots).toBe(16);
+    expect(store.options?.slots).toBe(32);
     const silent = await receive(() => undefined);
     const held = Array.from({ length: 4 }, () => store.give(silent.url()));
     const verdict = await store.give(silent.url('127.0.0.1', '/elsewhere'));
@@ -175,6 +183,33 @@ describe('the courier', () => {
     expect(await counts()).toEqual({});
     await courier.close();
     expect(await Promise.all(held)).toEqual(held.map(() => ({ kind: 'released' })));
+  });
+
+  it('has half of its slots for one owner, wherever the webhooks go', async () => {
+    const { store, courier } = setUp({}, { resolve: () => new Promise(() => undefined) });
+    const give = (host: string, owner: string): Promise<DeliveryVerdict> =>
+      store.give(`https://${host}.example/`, { job: job({ owner }) });
+    const held = Array.from({ length: 16 }, (_, at) => give(`a${String(at)}`, 'anna'));
+    const verdict = await give('b', 'anna');
+    expect(verdict).toMatchObject({ kind: 'retry', reason: 'busy', isCounted: false });
+    held.push(give('b', 'bert'));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(courier.active).toBe(17);
+    await courier.close();
+    expect(await Promise.all(held)).toEqual(held.map(() => ({ kind: 'released' })));
+  });
+
+  it('counts nothing for the owner while a host has no room', async () => {
+    const { store, courier } = setUp({}, { resolve: () => new Promise(() => undefined) });
+    const held = Array.from({ length: 4 }, () => store.give('https://a.example/'));
+    for (let n = 0; n < 20; n++) await store.give('https://a.example/');
+    held.push(
+      ...Array.from({ length: 12 }, (_, at) => store.give(`https://b${String(at)}.example/`)),
+    );
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(courier.active).toBe(16);
+    await courier.close();
+    await Promise.all(held);
   });
 
   it('has room at a host again when an attempt is over', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Entry, HostLimit } from '../../../src/jobs/webhooks/host-limit.js';
+import { type Entry, GroupLimit } from '../../../src/jobs/webhooks/group-limit.js';
 
 function leaveOf(entry: Entry): () => void {
   if (!entry.isAdmitted) throw new Error('not admitted');
@@ -13,9 +13,9 @@ function delayOf(entry: Entry): number {
   return entry.delayMs;
 }
 
-describe('the limit per host', () => {
+describe('the limit per host or owner', () => {
   it('admits four at a time, and others at other hosts', () => {
-    const limit = new HostLimit(() => 0);
+    const limit = new GroupLimit(4, () => 0);
     const leaves = Array.from({ length: 4 }, () => leaveOf(limit.enter('a')));
     expect(limit.enter('a').isAdmitted).toBe(false);
     expect(limit.enter('b').isAdmitted).toBe(true);
@@ -26,7 +26,7 @@ describe('the limit per host', () => {
 
   it('sends the others away for as long as attempts take at this host, one after the other', () => {
     let now = 0;
-    const limit = new HostLimit(() => now);
+    const limit = new GroupLimit(4, () => now);
     // A host is forgotten when nothing is in work there; this one stays.
     leaveOf(limit.enter('slow'));
     for (let round = 0; round < 50; round++) {
@@ -44,7 +44,7 @@ describe('the limit per host', () => {
 
   it('does not let a crowd of the past delay those who come later', () => {
     let now = 0;
-    const limit = new HostLimit(() => now);
+    const limit = new GroupLimit(4, () => now);
     while (limit.enter('busy').isAdmitted);
     for (let index = 0; index < 5000; index++) limit.enter('busy');
     expect(delayOf(limit.enter('busy'))).toBe(300_000);
@@ -61,7 +61,7 @@ describe('the limit per host', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 200 }), (events) => {
         let now = 0;
-        const limit = new HostLimit(() => now);
+        const limit = new GroupLimit(4, () => now);
         const inside = { a: [] as (() => void)[], b: [] as (() => void)[] };
         for (const { host, leave, ms } of events as {
           host: 'a' | 'b';
