@@ -140,8 +140,10 @@ function soakSection(rows: readonly SoakRow[]): string {
   const gpu = rows.some(({ gpuBytes }) => gpuBytes !== null)
     ? `, GPU memory ${growth(({ gpuBytes }) => gpuBytes ?? 0)}`
     : '';
+  const whose = rows.some(({ gpuBytesOf }) => gpuBytesOf === 'all') ? ' of all processes' : '';
+  const gpuTitle = `GPU MiB${whose}`;
   const table = markdownTable(
-    ['s', 'images/s', 'refused and failed', 'resident MiB', 'GPU MiB', 'event loop p99 ms'],
+    ['s', 'images/s', 'refused and failed', 'resident MiB', gpuTitle, 'event loop p99 ms'],
     rows.map((row) => [
       row.atSeconds.toFixed(0),
       number(row.perSecond),

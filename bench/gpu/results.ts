@@ -72,13 +72,18 @@ export interface CrashLoad {
   readonly errors: Readonly<Record<string, number>>;
 }
 
-export interface SoakRow {
+/** GPU memory, and whose: of this server, or of all processes. */
+export interface GpuMemory {
+  readonly gpuBytes: number | null;
+  readonly gpuBytesOf: 'own' | 'all' | null;
+}
+
+export interface SoakRow extends GpuMemory {
   readonly device: DeviceName;
   readonly atSeconds: number;
   readonly perSecond: number;
   readonly failed: number;
   readonly rssBytes: number;
-  readonly gpuBytes: number | null;
   readonly eventLoopP99Ms: number;
 }
 

@@ -4,16 +4,10 @@ import type { BenchServer } from '../server.js';
 import { type Context, forEach, mainDevices } from './context.js';
 import { eventLoopP99Ms } from './exposition.js';
 import { LoadGroup } from './load-group.js';
-import type { SoakRow } from './results.js';
+import type { GpuMemory } from './results.js';
 import { fullLoad, serveOn } from './serve.js';
 
 const SLICE_SECONDS = 10;
-
-/** GPU memory, and whose: of this server, or of all processes. */
-interface GpuMemory {
-  readonly gpuBytes: number | null;
-  readonly gpuBytesOf: 'own' | 'all' | null;
-}
 
 /** Full load for minutes: what grows shows. */
 export async function soak(context: Context): Promise<void> {
@@ -26,7 +20,7 @@ export async function soak(context: Context): Promise<void> {
     const seconds = Math.min(SLICE_SECONDS, total / 3);
     for (let at = 0; at + seconds <= total + 0.01; at += seconds) {
       const found = await load.closed(concurrency, seconds);
-      const row: SoakRow & GpuMemory = {
+      results.soak.push({
         device,
         atSeconds: at + seconds,
         perSecond: found.perSecond,
@@ -34,8 +28,7 @@ export async function soak(context: Context): Promise<void> {
         rssBytes: memoryOf(server),
         ...(await gpuMemory(server)),
         eventLoopP99Ms: eventLoopP99Ms(await server.metrics()),
-      };
-      results.soak.push(row);
+      });
       tell(`  ${device}, ${(at + seconds).toFixed(0)} s: ${found.perSecond.toFixed(0)}/s`);
       save();
     }
