@@ -1,13 +1,12 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 import { Pulse } from '../engine/pulse.js';
 import type { MetricValues } from '../telemetry/metrics.js';
 import { Channel } from './channel.js';
 import { type DeskHost, FrontDesk } from './front-desk.js';
 import type { ToFront, ToServer, Welcome } from './protocol.js';
 import type { Receiver } from './reception.js';
+import { startFront } from './start-front.js';
 
 export interface FrontEvents {
   onReady(): void;
@@ -52,25 +51,20 @@ export class FrontProcess implements Receiver {
   /** What it holds of the budget. */
   bytes = 0;
 
+  /** @throws when it cannot be started */
   constructor(welcome: Welcome, host: Omit<DeskHost, 'send'>, events: FrontEvents) {
     this.#events = events;
     this.#untoldBytes = welcome.config.max_inflight_bytes * UNTOLD_SHARE;
     this.#maxConnections = welcome.maxConnections;
-    // Built code in either case: children cannot be started from TypeScript.
-    const exec = fileURLToPath(new URL('../../dist/front/main.js', import.meta.url));
-    this.#child = fork(exec, {
-      execArgv: ['--enable-source-maps'],
-      // The fourth is a socket pair: there is no path to guess, and either side sees it close. The
-      // last is for connections, which only go this way.
-      stdio: ['ignore', 'inherit', 'inherit', 'pipe', 'ipc'],
-    });
+    const { child, socket } = startFront();
+    this.#child = child;
     this.#desk = new FrontDesk({
       ...host,
       send: (message) => {
         this.send(message);
       },
     });
-    this.#channel = new Channel<ToServer, ToFront>(this.#child.stdio[3] as Duplex, {
+    this.#channel = new Channel<ToServer, ToFront>(socket, {
       onMessage: (message) => {
         this.#handle(message);
       },

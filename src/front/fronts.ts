@@ -73,7 +73,7 @@ export class Fronts {
     const address = await this.#reception.open(host, port);
     await new Promise<void>((resolve, reject) => {
       this.#settleStart = { resolve, reject };
-      for (const slot of this.#slots) this.#spawn(slot);
+      for (const slot of this.#slots) this.#replace(slot);
     });
     this.#settleStart = undefined;
     return address;
@@ -115,7 +115,16 @@ export class Fronts {
     return this.#running.length === 0;
   }
 
-  #spawn(slot: Slot): void {
+  /** One that cannot even be started, for want of memory or descriptors, counts as ended. */
+  #replace(slot: Slot): void {
+    try {
+      slot.front = this.#spawn(slot);
+    } catch (error) {
+      this.#handleEnd(slot, (error as Error).message);
+    }
+  }
+
+  #spawn(slot: Slot): FrontProcess {
     const { config, models, intakes, folder, innerPath, log } = this.#host;
     slot.generation++;
     const name = `front-${String(slot.index)}-${String(slot.generation)}`;
@@ -156,7 +165,7 @@ export class Fronts {
         },
       },
     );
-    slot.front = front;
+    return front;
   }
 
   #countBytes(): void {
@@ -185,7 +194,7 @@ export class Fronts {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       // Others drain, and it would have to be drained as well.
-      if (!this.#isEnding) this.#spawn(slot);
+      if (!this.#isEnding) this.#replace(slot);
     }, delayMs);
     this.#timers.add(timer);
   }
