@@ -34,9 +34,42 @@ describe('blocks of shared memory', () => {
     const blocks = new SharedBlocks(() => count++);
     for (let turn = 0; turn < 10; turn++) giveBack(blocks.take(150_000).buffer);
     expect(count).toBe(1);
-    const large = blocks.take(5_000_000);
-    expect([isKept(large.buffer), isKept(blocks.take(1000).buffer)]).toEqual([false, true]);
-    giveBack(large.buffer);
-    expect(blocks.take(5_000_000).buffer).not.toBe(large.buffer);
+    for (let turn = 0; turn < 10; turn++) giveBack(blocks.take(5_000_000).buffer);
+    expect(count).toBe(2);
+    const huge = blocks.take(200_000_000);
+    expect([isKept(huge.buffer), isKept(blocks.take(1000).buffer)]).toEqual([false, true]);
+    giveBack(huge.buffer);
+    expect(blocks.take(200_000_000).buffer).not.toBe(huge.buffer);
+  });
+
+  /** What whoever knows blocks by their numbers holds, in MiB. */
+  function heldBy(known: ReadonlyMap<number, Block>): number {
+    const bytes = [...known.values()].reduce((sum, { buffer }) => sum + buffer.byteLength, 0);
+    return bytes / 2 ** 20;
+  }
+
+  it('are made for what is in use at once, not for what comes', () => {
+    const known = new Map<number, Block>();
+    let made = 0;
+    const blocks = new SharedBlocks((block) => {
+      made++;
+      known.set(block.number, block);
+    });
+    for (let turn = 0; turn < 200; turn++) {
+      const used = [2, 3, 5, 9, 17].map((mib) => blocks.take((mib + (turn % 2)) * 2 ** 20));
+      for (const { buffer } of used) giveBack(buffer);
+    }
+    expect(made).toBeLessThan(10);
+    expect(heldBy(known)).toBeLessThan(150);
+  });
+
+  it('are given up when far fewer are in use than once were', () => {
+    const known = new Map<number, Block>();
+    const blocks = new SharedBlocks((block) => known.set(block.number, block));
+    const used = Array.from({ length: 40 }, () => blocks.take(4 * 2 ** 20));
+    expect(heldBy(known)).toBeGreaterThan(160);
+    for (const { buffer } of used) giveBack(buffer);
+    for (let turn = 0; turn < 200; turn++) giveBack(blocks.take(4 * 2 ** 20).buffer);
+    expect(heldBy(known)).toBeLessThan(33);
   });
 });
