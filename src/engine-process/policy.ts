@@ -68,6 +68,8 @@ const NEARLY_FREE = 0.05;
 const AGE_WEIGHT = 2;
 /** A batch that is this full may join another one on the same device. */
 const JOINING = 1 / 2;
+/** Before a deadline there is room for a batch that takes this many times as long as expected. */
+const SLOWER = 2;
 /** Timers are no finer than this. */
 const TIMER_MS = 1;
 /** More interactive traffic than this (one item in two seconds) keeps a session free for it. */
@@ -79,7 +81,7 @@ const QUIET_PER_MS = 0.0005;
  * - `adaptive`: takes what waits, and holds it back only when the profile and the arrivals say
  *   that the batch gains more than its items lose. With several sessions free, items are shared.
  *   A lone item gets the wide session, as long as nobody else is expected to suffer.
- * - `fixed`: collects for the whole window, or until the batch is full.
+ * - `fixed`: collects for the whole window, or until the batch is full or a deadline is near.
  * - `off`: one item at a time.
  *
  * While all sessions are busy, those that can are given one full batch ahead: it could not become
@@ -97,14 +99,23 @@ export function decideBatch(view: BatchView, rules: BatchRules): BatchDecision {
     case 'off':
       return run(1);
     case 'fixed': {
-      const doneBy = view.slackMs - (costMs(rules.curve, full, view) || 0);
-      const leftMs = Math.min(rules.windowMs - view.oldestMs, doneBy);
+      const leftMs = Math.min(rules.windowMs - view.oldestMs, untilLateMs(full, view, rules));
       if (full === rules.maxBatch || leftMs <= 0) return run(full, spareSlots(full, view, rules));
       return { kind: 'wait', forMs: leftMs };
     }
     case 'adaptive':
       return decideAdaptive(view, rules);
   }
+}
+
+/**
+ * How long items may still be held back and be answered before the earliest deadline: for half of
+ * the time there was, which is all that can be said of a model that was not measured, and only
+ * while a batch that takes longer than expected would be done as well.
+ */
+function untilLateMs(size: number, view: BatchView, rules: BatchRules): number {
+  const expectedMs = costMs(rules.curve, size, view) || 0;
+  return Math.min((view.slackMs - view.oldestMs) / 2, view.slackMs - SLOWER * expectedMs);
 }
 
 /** Anything smaller is left to grow until a session is free. */

@@ -149,6 +149,18 @@ describe('every decision', () => {
     });
   });
 
+  it('holds nothing back for a fixed window when that would make it late', () => {
+    always((seen, by) => {
+      const decision = decideBatch(seen, { ...by, mode: 'fixed' });
+      if (decision.kind !== 'wait') return;
+      const size = Math.min(seen.waiting, by.maxBatch);
+      const leftMs = seen.slackMs - decision.forMs;
+      expect(seen.oldestMs + decision.forMs).toBeLessThanOrEqual(leftMs + 1e-9);
+      if (by.curve.length === 0) return;
+      expect(leftMs).toBeGreaterThanOrEqual(2 * costMs(by.curve, size, seen) - 1e-9);
+    });
+  });
+
   it('is work-conserving when nothing was measured or nothing is known of the arrivals', () => {
     always((seen, by) => {
       if (seen.waiting === 0 || seen.idleSessions === 0) return;
@@ -200,9 +212,20 @@ describe('the fixed window', () => {
     expect(at(9, 0)).toEqual(narrow(4));
   });
 
-  it('ends in time for a deadline', () => {
-    expect(at(1, 0, 5)).toEqual({ kind: 'wait', forMs: 5 - 2.23 });
-    expect(at(1, 0, 2)).toEqual(narrow(1));
+  it('ends in time for a deadline, with time to spare', () => {
+    expect(at(1, 0, 12)).toEqual({ kind: 'wait', forMs: 6 });
+    expect(at(1, 6, 6)).toEqual(narrow(1));
+    expect(at(1, 0, 5)).toEqual({ kind: 'wait', forMs: 5 - 2 * 2.23 });
+    expect(at(1, 0, 4)).toEqual(narrow(1));
+  });
+
+  it('ends when half of the time is over where nothing was measured', () => {
+    const unmeasured = { ...by, curve: [], windowMs: 1000 };
+    const see = (oldestMs: number, slackMs: number) =>
+      decideBatch({ ...quiet, waiting: 1, oldestMs, slackMs }, unmeasured);
+    expect(see(0, 300)).toEqual({ kind: 'wait', forMs: 150 });
+    expect(see(150, 150)).toEqual(narrow(1));
+    expect(see(0, 2500)).toEqual({ kind: 'wait', forMs: 1000 });
   });
 });
 
