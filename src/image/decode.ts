@@ -1,6 +1,7 @@
 import { ShoalError } from '../errors.js';
 import type { ImageInfo } from './info.js';
 import { visibleSize } from './info.js';
+import { hasMoreScansThan } from './jpeg-scans.js';
 import { orient } from './orient.js';
 import type { Pixels } from './pixels.js';
 import { resizeBilinear } from './resize.js';
@@ -17,7 +18,6 @@ const LARGE_SHRINK = 2.7;
 
 /** Cameras and editors write ten or so. Each costs a pass over the picture, and a few bytes. */
 const MAX_SCANS = 100;
-const START_OF_SCAN = Buffer.from('ffda', 'hex');
 
 /** Decodes a file into `target`: upright, RGB, stretched to the target's size. */
 export async function decodeInto(
@@ -51,16 +51,11 @@ export async function decodeInto(
 }
 
 function checkScans(bytes: Buffer): void {
-  let scans = 0;
-  for (let at = bytes.indexOf(START_OF_SCAN); at >= 0; at = bytes.indexOf(START_OF_SCAN, at + 2)) {
-    scans++;
-    if (scans > MAX_SCANS) {
-      throw new ShoalError(
-        'image_too_costly',
-        `The JPEG has more than ${String(MAX_SCANS)} scans; save it as baseline JPEG.`,
-      );
-    }
-  }
+  if (!hasMoreScansThan(MAX_SCANS, bytes)) return;
+  throw new ShoalError(
+    'image_too_costly',
+    `The JPEG has more than ${String(MAX_SCANS)} scans; save it as baseline JPEG.`,
+  );
 }
 
 function prefersTurbo(info: ImageInfo, target: Pixels): boolean {

@@ -9,20 +9,21 @@ const EOI = 0xd9;
 const SOS_COMPONENTS = 4;
 /** A camera writes about ten; a file made of nothing else must not keep the event loop busy. */
 const MAX_SEGMENTS = 1024;
+/** Of all of them together; the same holds for a file made of these. */
+const MAX_FILL_BYTES = 64 * 1024;
 
 /** Walks the marker segments up to the first scan. `undefined` when there is none, or no frame. */
 export function readJpegHeader(bytes: Buffer): ImageInfo | undefined {
   let orientation = 1;
   let frame: ImageInfo | undefined;
   let at = SOI_LENGTH;
+  let fillBytes = 0;
   for (let segment = 0; segment < MAX_SEGMENTS && at + 4 <= bytes.length; segment++) {
     if (bytes[at] !== 0xff) return undefined;
+    // Any number of fill bytes may stand before a marker; not so many that it takes long.
+    while (bytes[at + 1] === 0xff && fillBytes++ < MAX_FILL_BYTES) at++;
     const marker = bytes[at + 1] ?? 0;
-    // Any number of fill bytes may stand before a marker.
-    if (marker === 0xff) {
-      at += 1;
-      continue;
-    }
+    if (marker === 0xff || at + 4 > bytes.length) return undefined;
     // A stuffed zero belongs into a scan; decoders skip it, and what follows would be hidden here.
     if (marker === 0) return undefined;
     if (hasNoSegment(marker)) {

@@ -136,6 +136,31 @@ describe('decodeInto', () => {
     expect(await expectRejection('image_too_costly', decode(bomb))).toContain('scans');
   });
 
+  it('counts no scan in what a camera puts into segments or behind the picture', async () => {
+    const bytes = await quarters(64, 48).jpeg().toBuffer();
+    const looksLikeScans = Buffer.alloc(60_000, Buffer.from('ffda', 'hex'));
+    const note = Buffer.from('ffe20000', 'hex');
+    note.writeUInt16BE(2 + looksLikeScans.length, 2);
+    const start = bytes.subarray(0, 2);
+    const photo = Buffer.concat([start, note, looksLikeScans, bytes.subarray(2), looksLikeScans]);
+    expectColours(corners(await decode(photo)), UPRIGHT);
+  });
+
+  it.each([
+    ['fill bytes', 'ffffffff'],
+    ['a restart marker', 'ffd3'],
+    ['a marker that has no segment', 'ff01ffff'],
+    ['a marker that nobody knows', 'ff40ffff'],
+    ['a segment without a length', 'fffe0000'],
+    ['junk', '00ff00123456'],
+  ])('finds scans behind %s', async (_, hidden) => {
+    const bytes = await quarters(64, 48).jpeg({ progressive: true }).toBuffer();
+    const scan = bytes.subarray(bytes.indexOf(Buffer.from('ffda', 'hex')), -2);
+    const scans = Array.from({ length: 100 }, () => [Buffer.from(hidden, 'hex'), scan]).flat();
+    const bomb = Buffer.concat([bytes.subarray(0, -2), ...scans, bytes.subarray(-2)]);
+    expect(await expectRejection('image_too_costly', decode(bomb))).toContain('scans');
+  });
+
   it('turns a picture as its header says, on either path, whatever libvips thinks of it', async () => {
     // An eXIf chunk behind the pixels is legal, and some readers do not look there.
     const turned = await quarters(64, 48).withMetadata({ orientation: 6 }).png().toBuffer();

@@ -123,6 +123,15 @@ describe('inspectImage', () => {
     ]);
     expectCode('invalid_image', () => inspectImage(segments));
   });
+
+  it('passes over fill bytes before a marker, but not over millions of them', async () => {
+    const bytes = await picture().jpeg().toBuffer();
+    const padded = (count: number): Buffer =>
+      Buffer.concat([bytes.subarray(0, 2), Buffer.alloc(count, 0xff), bytes.subarray(2)]);
+    expect(inspectImage(padded(2000))).toEqual(inspectImage(bytes));
+    expectCode('invalid_image', () => inspectImage(padded(8_000_000)));
+    expectCode('invalid_image', () => inspectImage(padded(2000).subarray(0, 2002)));
+  });
 });
 
 describe('inspectPieces', () => {
