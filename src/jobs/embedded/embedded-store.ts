@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigError } from '../../config/load.js';
+import { makeFolder } from '../../config/make-folder.js';
 import type { Log } from '../../telemetry/log.js';
 import { type FinalState, isFinal, type JobRecord } from '../job.js';
 import type {
@@ -54,7 +55,7 @@ export class EmbeddedStore implements JobStore {
   static async open(options: EmbeddedOptions): Promise<EmbeddedStore> {
     const { folder } = options;
     try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      await makeFolder(folder, 0o700);
     } catch (error) {
       throw unusable(folder, (error as Error).message);
     }
