@@ -49,12 +49,14 @@ const STALE = 1.3;
 
 const CACHE_PATIENCE_MS = 2000;
 
-function patience(): Promise<never> {
-  return new Promise((_resolve, reject) => {
+/** A file system that does not answer must not keep the server from serving. */
+function inTime<T>(answer: Promise<T>, folder: string): Promise<T> {
+  const patience = new Promise<never>((_resolve, reject) => {
     setTimeout(() => {
-      reject(new Error('the cache folder does not answer'));
+      reject(new Error(`the cache folder ${folder} does not answer`));
     }, CACHE_PATIENCE_MS).unref();
   });
+  return Promise.race([answer, patience]);
 }
 
 /** Gets the profile of one model: from the cache, by measuring, and better in idle moments. */
@@ -116,9 +118,9 @@ export class Calibration {
 
   /** The profile from the cache, when it is good enough. */
   async recall(): Promise<Profile | undefined> {
-    const { settings, cache, key } = this.#options;
+    const { settings, key } = this.#options;
     if (settings.profile === 'off') return undefined;
-    const cached = await cache.read(await key());
+    const cached = await this.#readCache(await key());
     return settings.profile === 'quick' || cached?.depth === 'full' ? cached : undefined;
   }
 
@@ -205,11 +207,20 @@ export class Calibration {
     return summarise(this.#samples, { provider: this.#provider, measuredAt, depth });
   }
 
+  async #readCache(key: ProfileKey): Promise<Profile | undefined> {
+    const { cache, onProblem } = this.#options;
+    try {
+      return await inTime(cache.read(key), cache.folder);
+    } catch (error) {
+      onProblem(`the profile could not be read: ${(error as Error).message}`);
+      return undefined;
+    }
+  }
+
   async #writeCache(profile: Profile): Promise<void> {
     const { cache, key, onProblem } = this.#options;
     try {
-      // A file system that does not answer must not keep the server from serving.
-      await Promise.race([cache.write(await key(), profile), patience()]);
+      await inTime(cache.write(await key(), profile), cache.folder);
     } catch (error) {
       onProblem(`the profile could not be kept: ${(error as Error).message}`);
     }

@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { makeFolder } from '../config/make-folder.js';
 import type { Profile } from './profile.js';
 
 /** What a profile is true for. A change of any of these makes another profile. */
@@ -55,15 +56,18 @@ const validator = Compile(StoredSchema);
 
 /** Profiles as files in a folder. A file that is damaged or for something else does not count. */
 export class ProfileCache {
-  readonly #folder: string;
+  readonly folder: string;
 
   constructor(folder: string) {
-    this.#folder = folder;
+    this.folder = folder;
   }
 
   async read(key: ProfileKey): Promise<Profile | undefined> {
     try {
-      const stored: unknown = JSON.parse(await readFile(this.#pathOf(key), 'utf8'));
+      const path = this.#pathOf(key);
+      // Of anything else, such as a pipe, reading might never end.
+      if (!(await stat(path)).isFile()) return undefined;
+      const stored: unknown = JSON.parse(await readFile(path, 'utf8'));
       if (!validator.Check(stored)) return undefined;
       return JSON.stringify(stored.key) === JSON.stringify(plain(key)) ? stored.profile : undefined;
     } catch {
@@ -73,7 +77,7 @@ export class ProfileCache {
 
   /** Readers see the old file or the new one, never half of it. */
   async write(key: ProfileKey, profile: Profile): Promise<void> {
-    await mkdir(this.#folder, { recursive: true });
+    await this.#makeFolder();
     const path = this.#pathOf(key);
     const draft = `${path}.${randomUUID()}`;
     const stored = { format: FORMAT, key: plain(key), profile };
@@ -81,11 +85,19 @@ export class ProfileCache {
     await rename(draft, path);
   }
 
+  async #makeFolder(): Promise<void> {
+    try {
+      await makeFolder(this.folder);
+    } catch (error) {
+      throw new Error(`${this.folder} cannot be used as cache folder: ${(error as Error).message}`);
+    }
+  }
+
   #pathOf(key: ProfileKey): string {
     const name = createHash('sha256')
       .update(JSON.stringify(plain(key)))
       .digest('hex');
-    return join(this.#folder, `profile-${name.slice(0, 32)}.json`);
+    return join(this.folder, `profile-${name.slice(0, 32)}.json`);
   }
 }
 

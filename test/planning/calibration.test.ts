@@ -1,15 +1,22 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { EngineConfig } from '../../src/engine/messages.js';
 import { nextBatch, splitsFor } from '../../src/planning/exploration.js';
 import { fasterOf, type Profile, sessionBytes, summarise } from '../../src/planning/profile.js';
+import { ProfileCache } from '../../src/planning/profile-cache.js';
 import { folder, KEY, machine, setUp } from '../helpers/calibration.js';
 
 const laptop = ({ plan }: EngineConfig, batch: number): number =>
   plan.threads === 2 ? 9 * batch : 17 * batch;
 
 describe('Calibration', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+
   it('measures every split, in engines that are gone afterwards', async () => {
     const { calibration, state } = setUp(laptop);
     const found = await calibration.obtain();
@@ -53,6 +60,29 @@ describe('Calibration', () => {
     writeFileSync(join(first.cacheFolder, file), text);
     const second = setUp(laptop, {}, first.cacheFolder);
     expect(await second.calibration.obtain()).toMatchObject({ isCached: false });
+  });
+
+  it('does not wait for a cache that does not answer', async () => {
+    vi.useFakeTimers();
+    const silence = new Promise<undefined>(() => undefined);
+    vi.spyOn(ProfileCache.prototype, 'read').mockReturnValue(silence);
+    const { calibration, problems, cacheFolder } = setUp(laptop);
+    const found = calibration.obtain();
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(await found).toMatchObject({ isCached: false });
+    const reason = `the cache folder ${cacheFolder} does not answer`;
+    expect(problems).toEqual([`the profile could not be read: ${reason}`]);
+  });
+
+  it.runIf(process.platform === 'linux')('does not read what is not a file', async () => {
+    const first = setUp(laptop);
+    await first.calibration.obtain();
+    const path = join(first.cacheFolder, readdirSync(first.cacheFolder)[0] ?? '');
+    rmSync(path);
+    execFileSync('mkfifo', [path]);
+    const second = setUp(laptop, {}, first.cacheFolder);
+    expect(await second.calibration.obtain()).toMatchObject({ isCached: false });
+    expect(second.problems).toEqual([]);
   });
 
   it('goes on without a cache that cannot be written', async () => {
