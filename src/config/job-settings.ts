@@ -24,6 +24,7 @@ export const jobSettings = {
   }),
   worker: Type.Boolean({
     default: true,
+    without: 'Only take jobs in this server, and leave them to workers.',
     description: 'Run jobs in this server too. With `--no-worker` it only takes them.',
   }),
   max_job_images: integer(1, 1000, 100, 'Images in one job.'),

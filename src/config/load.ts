@@ -1,16 +1,21 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { isIP } from 'node:net';
-import { extname } from 'node:path';
+import { dirname, extname, resolve } from 'node:path';
 import { Compile } from 'typebox/compile';
 import type { Environment } from './environment.js';
 import { OPTIONS, parseOption } from './options.js';
+import {
+  ConfigError,
+  fileOnly,
+  type Layer,
+  type Layers,
+  schemaError,
+  unknownKey,
+} from './problems.js';
 import { type Config, ConfigSchema } from './schema.js';
 
-/** A setting that the operator must correct; the message is one line for a person. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-}
+export { closestTo, ConfigError } from './problems.js';
 
 export interface ConfigSources {
   readonly environment: Environment;
@@ -20,15 +25,13 @@ export interface ConfigSources {
   readonly file?: string;
 }
 
-type Layer = Readonly<Record<string, unknown>>;
-
 const FILE_NAMES = ['shoal.config.json', 'shoal.config.yaml', 'shoal.config.yml'];
 const validator = Compile(ConfigSchema);
 
 /** Defaults < file < environment < flags; checked and frozen. */
 export function loadConfig(sources: ConfigSources): Config {
   const file = sources.file ?? sources.environment['SHOAL_CONFIG'] ?? FILE_NAMES.find(existsSync);
-  const layers: readonly (readonly [string, Layer])[] = [
+  const layers: Layers = [
     ['', Object.fromEntries(OPTIONS.map((option) => [option.key, option.default]))],
     [file ?? '', file === undefined ? {} : readFile(file)],
     ['the environment', fromEnvironment(sources.environment)],
@@ -41,10 +44,19 @@ export function loadConfig(sources: ConfigSources): Config {
       merged[key] = value;
     }
   }
-  if (!validator.Check(merged)) throw firstError(merged, layers);
-  const config = merged as unknown as Config;
+  if (!validator.Check(merged)) {
+    const [first = { instancePath: '', message: 'is not valid' }] = validator.Errors(merged);
+    throw schemaError(first, merged, layers);
+  }
+  const config = withPathsFrom(dirname(file ?? ''), merged);
   checkRelations(config);
   return Object.freeze(config);
+}
+
+/** Paths in a file start where the file is, wherever the server was started. */
+function withPathsFrom(folder: string, config: Config): Config {
+  const models = config.models.map((entry) => ({ ...entry, path: resolve(folder, entry.path) }));
+  return { ...config, models };
 }
 
 function readFile(path: string): Layer {
@@ -75,8 +87,9 @@ function fromEnvironment(environment: Environment): Layer {
   for (const [name, text] of Object.entries(environment)) {
     if (!name.startsWith('SHOAL_') || text === undefined || name === 'SHOAL_CONFIG') continue;
     if (isKubernetesLink(name, text)) continue;
-    const option = OPTIONS.find(({ env, isFileOnly }) => env === name && !isFileOnly);
+    const option = OPTIONS.find(({ env }) => env === name);
     if (option === undefined) throw unknownKey(name, 'the environment');
+    if (option.isFileOnly) throw fileOnly(option, name);
     layer[option.key] = parseOption(option, text);
   }
   return layer;
@@ -101,46 +114,6 @@ function fromFlags(flags: ConfigSources['flags']): Layer {
   return layer;
 }
 
-function unknownKey(key: string, source: string): ConfigError {
-  const names = OPTIONS.map((option) => (key.startsWith('SHOAL_') ? option.env : option.key));
-  const close = closestTo(key, names);
-  const hint = close === undefined ? '' : `; did you mean "${close}"?`;
-  return new ConfigError(`unknown setting "${key}" in ${source}${hint}`);
-}
-
-/** For "did you mean": the name that differs by two letters at most. */
-export function closestTo(name: string, names: readonly string[]): string | undefined {
-  return names.find((known) => distance(known.toLowerCase(), name.toLowerCase()) <= 2);
-}
-
-function firstError(merged: Layer, layers: readonly (readonly [string, Layer])[]): ConfigError {
-  const errors = validator.Errors(merged);
-  const [{ instancePath, message } = { instancePath: '', message: 'is not valid' }] = errors;
-  const parts = instancePath.split('/').slice(1);
-  const [key = ''] = parts;
-  const source = layers.findLast(([, layer]) => key in layer)?.[0] ?? '';
-  const option = OPTIONS.find((candidate) => candidate.key === key);
-  const path = parts.join('.');
-  if (message === 'schema is false') return unknownKey(path, source);
-  const expected =
-    option === undefined || parts.length > 1 ? message : `must be ${option.placeholder}`;
-  if (option?.key === 'api_keys' || parts.at(-1) === 'api_key') {
-    return new ConfigError(`every API key must have at least 8 characters (from ${source})`);
-  }
-  if (option?.key === 'webhook_secrets' || parts.at(-1) === 'webhook_secret') {
-    return new ConfigError(
-      `a webhook secret is "whsec_" and at least 24 bytes as base64 (from ${source})`,
-    );
-  }
-  if (option?.key === 'queue') {
-    return new ConfigError(`"queue" must be embedded, off or redis://… (from ${source})`);
-  }
-  // Only a single value is shown: what holds it may hold an API key as well.
-  const value = parts.reduce<unknown>((part, name) => (part as Layer | undefined)?.[name], merged);
-  const got = typeof value === 'object' ? '' : `, got ${JSON.stringify(value)}`;
-  return new ConfigError(`"${path}" ${expected}${got} (from ${source})`);
-}
-
 function checkRelations(config: Config): void {
   const hasKeys = config.api_keys.length + config.tenants.length > 0;
   if (!hasKeys && !config.insecure && !isLoopback(config.host)) {
@@ -161,18 +134,4 @@ function checkRelations(config: Config): void {
 export function isLoopback(host: string): boolean {
   if (host === 'localhost' || host === '::1') return true;
   return isIP(host) === 4 && host.startsWith('127.');
-}
-
-/** Levenshtein distance. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replace = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replace, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }

@@ -10,6 +10,8 @@ export interface Option {
   readonly default: unknown;
   readonly description: string;
   readonly isFileOnly: boolean;
+  /** For a switch that is on: what becomes of it with `--no-`. */
+  readonly without: string | undefined;
 }
 
 interface PlainSchema {
@@ -18,6 +20,7 @@ interface PlainSchema {
   readonly anyOf?: readonly PlainSchema[];
   /** What it looks like, where its type does not say that. */
   readonly placeholder?: string;
+  readonly without?: string;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly default?: unknown;
@@ -36,9 +39,15 @@ export const OPTIONS: readonly Option[] = Object.entries(ConfigSchema.properties
       default: plain.default,
       description: plain.description ?? '',
       isFileOnly: key === 'models' || key === 'tenants',
+      without: plain.without,
     };
   },
 );
+
+/** How its flag is written: a switch that is on can only be turned off. */
+export function flagOf({ flag, without }: Option): string {
+  return without === undefined ? `--${flag}` : `--no-${flag}`;
+}
 
 /** Text from a flag or the environment as the value that the schema expects. */
 export function parseOption(option: Option, text: string): unknown {

@@ -79,7 +79,10 @@ const modelSettings = {
 
 export const ModelEntrySchema = Type.Object(
   {
-    path: Type.String({ description: 'A model package (folder) or an `.onnx` file.' }),
+    path: Type.String({
+      description:
+        'A model package (folder) or an `.onnx` file, from the folder of the config file.',
+    }),
     ...Object.fromEntries(
       Object.entries(modelSettings).map(([key, schema]) => [
         key,
@@ -132,9 +135,14 @@ export const ConfigSchema = Type.Object(
       minimum: 0,
       maximum: 1e6,
       default: 0,
-      description: 'Requests per second that a key may send. 0: no limit.',
+      description: 'Predict and job requests per second that a key may send. 0: no limit.',
     }),
-    key_concurrency: integer(0, 100_000, 0, 'Requests that a key may have in work. 0: no limit.'),
+    key_concurrency: integer(
+      0,
+      100_000,
+      0,
+      'Predict requests and submissions of jobs that a key may have in work. 0: no limit.',
+    ),
     key_queue_share: Type.Number({
       minimum: 0.01,
       maximum: 1,

@@ -1,6 +1,6 @@
 import { shown } from '../../src/cli/help.js';
-import { OPTIONS } from '../../src/config/options.js';
-import { MODEL_SETTING_KEYS } from '../../src/config/schema.js';
+import { flagOf, OPTIONS } from '../../src/config/options.js';
+import { MODEL_SETTING_KEYS, TenantSchema } from '../../src/config/schema.js';
 import { METRICS, type MetricSpec } from '../../src/telemetry/catalog.js';
 
 /** The pages that are written from the code, so that they cannot disagree with it. */
@@ -12,13 +12,12 @@ export const REFERENCE_PAGES: Readonly<Record<string, () => string>> = {
 const escape = (text: string): string => text.replaceAll('|', '\\|');
 
 function configurationPage(): string {
-  const rows = OPTIONS.map(
-    ({ key, flag, env, placeholder, default: value, description, isFileOnly }) => {
-      const outside = isFileOnly ? 'config file only' : `\`--${flag}\`, \`${env}\``;
-      const cells = [`\`${key}\``, outside, placeholder, shown(value), description];
-      return `| ${cells.map(escape).join(' | ')} |`;
-    },
-  );
+  const rows = OPTIONS.map((option) => {
+    const { key, env, placeholder, default: value, description, isFileOnly } = option;
+    const outside = isFileOnly ? 'config file only' : `\`${flagOf(option)}\`, \`${env}\``;
+    const cells = [`\`${key}\``, outside, placeholder, shown(value), description];
+    return `| ${cells.map(escape).join(' | ')} |`;
+  });
   return `# Configuration
 
 <!-- Written by \`npm run docs\` from src/config/schema.ts. -->
@@ -35,7 +34,8 @@ ${rows.join('\n')}
 ## Several models
 
 \`shoal serve DIR\` serves every model package in a folder. The config file can also name them one by
-one, each with settings of its own (${MODEL_SETTING_KEYS.map((key) => `\`${key}\``).join(', ')}):
+one, each with settings of its own (${MODEL_SETTING_KEYS.map((key) => `\`${key}\``).join(', ')}).
+A \`path\` that is not absolute starts at the folder of the config file:
 
 \`\`\`yaml
 default_model: ssdlite-mobilenet-v2
@@ -67,6 +67,14 @@ tenants:
     webhook_secret: whsec_… # signs the call-backs of its jobs, instead of webhook_secrets
 \`\`\`
 
+| of a tenant | values |
+| --- | --- |
+${tenantRows().join('\n')}
+
+\`rate\` (and \`key_rate\`) counts predict requests and everything under \`/jobs\`; \`concurrency\` (and
+\`key_concurrency\`) counts predict requests and the submission of jobs, not the jobs themselves. Other routes are not
+counted.
+
 ## Model packages
 
 A model package is a folder with \`model.onnx\` and \`shoal.json\`, and \`model.fp16.onnx\` where there is the same model
@@ -88,6 +96,31 @@ The head \`ssd\` expects an input of uint8 \`[N, height, width, 3]\` (RGB) and t
 with a dynamic N. \`name\` (that of the folder when it is missing) is what the model is called in URLs and metrics,
 \`description\` is shown by \`GET /models\`; the other three are needed.
 `;
+}
+
+function tenantRows(): string[] {
+  return Object.entries(TenantSchema.properties).map(
+    ([key, schema]) => `| \`${key}\` | ${escape(valuesOf(schema as unknown as TenantValue))} |`,
+  );
+}
+
+interface TenantValue {
+  readonly enum?: readonly string[];
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly maximum?: number;
+}
+
+function valuesOf(value: TenantValue): string {
+  if (value.enum !== undefined) return value.enum.join('|');
+  if (value.pattern !== undefined) return `\`${value.pattern}\``;
+  if (value.minLength !== undefined) return `text, at least ${String(value.minLength)} characters`;
+  const { minimum, exclusiveMinimum, maximum } = value;
+  return minimum === undefined
+    ? `above ${String(exclusiveMinimum)}, up to ${String(maximum)}`
+    : `${String(minimum)}..${String(maximum)}`;
 }
 
 function metricsPage(): string {
