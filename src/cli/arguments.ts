@@ -7,8 +7,8 @@ export const DEFAULT_URL = 'http://127.0.0.1:8000';
 export function usageError(error: Error, flags: readonly string[], command: string): ConfigError {
   const [sentence = ''] = error.message.split(/\. |\n/);
   const flag = /'--([\w-]+)/.exec(sentence)?.[1] ?? '';
-  const close = closestTo(flag, flags);
-  const hint = close === undefined || close === flag ? '' : `, did you mean --${close}?`;
+  const close = flags.includes(flag) ? undefined : closestTo(flag, flags);
+  const hint = close === undefined ? '' : `, did you mean --${close}?`;
   return new ConfigError(`${sentence}${hint}; ${command} --help lists all`);
 }
 

@@ -1,4 +1,7 @@
-import { OPTIONS } from '../config/options.js';
+import { flagOf, type Option, OPTIONS } from '../config/options.js';
+
+/** A worker is there to run jobs. */
+export const NOT_OF_WORKERS = ['worker'];
 
 export function generalHelp(): string {
   return `Usage: shoal <command> [options]
@@ -31,22 +34,22 @@ as you like. They share a queue in Redis: give servers and workers the same --qu
 the same models. A worker takes no requests; on its --port it answers /health, /livez, /readyz and
 /metrics. Servers that shall leave all jobs to workers are started with --no-worker.
 
-${optionsHelp()}`;
+${optionsHelp(NOT_OF_WORKERS)}`;
 }
 
-/** The settings are the same whatever a process does. */
-function optionsHelp(): string {
-  const options = OPTIONS.filter(({ isFileOnly }) => !isFileOnly).map(
-    ({ flag, kind, placeholder, default: value, description }) => {
-      const name =
-        kind === 'boolean'
-          ? value === true
-            ? `--no-${flag}`
-            : `--${flag}`
-          : `--${flag} <${placeholder}>`;
-      return `  ${name}\n      ${description.replaceAll('`', '')} Default: ${shown(value)}.`;
-    },
-  );
+/** The settings that are flags, the same whatever a process does. */
+export function optionsOf(left: readonly string[]): readonly Option[] {
+  return OPTIONS.filter(({ flag, isFileOnly }) => !isFileOnly && !left.includes(flag));
+}
+
+/** @param left what this command does not have */
+function optionsHelp(left: readonly string[] = []): string {
+  const options = optionsOf(left).map((option) => {
+    const { kind, placeholder, default: value, description, without } = option;
+    const name = kind === 'boolean' ? flagOf(option) : `${flagOf(option)} <${placeholder}>`;
+    const words = without ?? `${description} Default: ${shown(value)}.`;
+    return `  ${name}\n      ${words.replaceAll('`', '')}`;
+  });
   return `Every option can also be set in shoal.config.json or .yaml (with underscores) or in the environment
 (SHOAL_ and capitals, e.g. SHOAL_PORT). Flags win over the environment, that over the file.
 

@@ -1,14 +1,16 @@
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readEnvironment } from '../config/environment.js';
 import { ConfigError, loadConfig } from '../config/load.js';
 import { OPTIONS } from '../config/options.js';
+import { fileOnly } from '../config/problems.js';
 import type { Config } from '../config/schema.js';
 import type { Role } from '../http/app.js';
 import { startServer } from '../server.js';
 import { createLog, isPretty } from '../telemetry/log.js';
 import { usageError } from './arguments.js';
 import { banner, listeningLine } from './banner.js';
-import { serveHelp, workerHelp } from './help.js';
+import { NOT_OF_WORKERS, optionsOf, serveHelp, workerHelp } from './help.js';
 import { handleSignals } from './signals.js';
 
 /** `shoal serve`: runs until a signal ends it. */
@@ -20,7 +22,7 @@ export async function serve(args: string[]): Promise<void> {
 
 /** `shoal worker`: the same without an API. */
 export async function work(args: string[]): Promise<void> {
-  const parsed = parseServeArgs(args);
+  const parsed = parseServeArgs(args, 'shoal worker', NOT_OF_WORKERS);
   if (parsed === 'help') {
     console.log(workerHelp());
     return;
@@ -50,8 +52,13 @@ interface ServeArgs {
   readonly path: string | undefined;
 }
 
-export function parseServeArgs(args: string[]): ServeArgs | 'help' {
-  const settable = OPTIONS.filter(({ isFileOnly }) => !isFileOnly);
+/** @param left settings that the command does not have */
+export function parseServeArgs(
+  args: string[],
+  command = 'shoal serve',
+  left: readonly string[] = [],
+): ServeArgs | 'help' {
+  const settable = optionsOf(left);
   const options = Object.fromEntries(
     settable.map(({ flag, kind }) => [
       flag,
@@ -67,8 +74,11 @@ export function parseServeArgs(args: string[]): ServeArgs | 'help' {
       options: { ...options, config: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
     });
   } catch (error) {
-    const flags = ['config', 'help', ...OPTIONS.map((option) => option.flag)];
-    throw usageError(error as Error, flags, 'shoal serve');
+    const { message } = error as Error;
+    const found = OPTIONS.find(({ flag }) => message.includes(`option '--${flag}'`));
+    if (found?.isFileOnly === true) throw fileOnly(found, `--${found.flag}`);
+    const flags = ['config', 'help', ...settable.map(({ flag }) => flag)];
+    throw usageError(error as Error, flags, command);
   }
   const { help, config: file, ...values } = parsed.values as Record<string, string | boolean>;
   if (help === true) return 'help';
@@ -79,7 +89,7 @@ export function parseServeArgs(args: string[]): ServeArgs | 'help' {
     );
   }
   if (parsed.positionals.length > 1) {
-    throw new ConfigError('give one model or one folder of models; see shoal serve --help');
+    throw new ConfigError(`give one model or one folder of models; see ${command} --help`);
   }
   const flags = Object.fromEntries(
     Object.entries(values).map(([flag, value]) => [flag.replaceAll('-', '_'), value]),
@@ -90,5 +100,7 @@ export function parseServeArgs(args: string[]): ServeArgs | 'help' {
 function readConfig({ flags, file, path }: ServeArgs): Config {
   const environment = readEnvironment();
   const config = loadConfig({ environment, flags, ...(file === undefined ? {} : { file }) });
-  return path === undefined ? config : Object.freeze({ ...config, models: [{ path }] });
+  return path === undefined
+    ? config
+    : Object.freeze({ ...config, models: [{ path: resolve(path) }] });
 }
