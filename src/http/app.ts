@@ -46,7 +46,7 @@ export async function createApp(dependencies: AppDependencies): Promise<FastifyI
   const app = createShell({ ...dependencies, predictor });
   if (dependencies.isInner !== true) app.server.maxConnections = config.max_connections;
 
-  await openApiRoutes(app);
+  await openApiRoutes(app, dependencies.tenants.size > 0);
   receiveBodies(app);
   if (role === 'server') {
     predictRoutes(app, { config, predictor, budget });

@@ -5,8 +5,9 @@ import { createContext, type RequestContext, STAGES } from './context.js';
 import type { Lifecycle } from './lifecycle.js';
 import { onceClosed } from './on-close.js';
 import type { ReportQueue } from './report-queue.js';
+import { REQUEST_ID } from './schemas.js';
 
-const SANE_ID = /^[\w.:-]{1,128}$/;
+const SANE_ID = new RegExp(REQUEST_ID);
 
 /** The caller's id when it is harmless in logs and headers, otherwise a fresh one. */
 export function requestIdOf(request: IncomingMessage): string {

@@ -12,6 +12,7 @@ import {
   JobResponse,
   JobWaitQuery,
 } from './job-schemas.js';
+import { OPERATIONS } from './operations.js';
 import {
   JobOptions,
   PredictForm,
@@ -21,6 +22,7 @@ import {
   ProblemResponse,
 } from './schemas.js';
 
+const JSON_TYPE = 'application/json';
 const IMAGE = { schema: { type: 'string', format: 'binary' } };
 /** Documented here and not in the routes: those check all forms in one place of their own. */
 const imageInput = (
@@ -31,7 +33,7 @@ const imageInput = (
   ...others,
   body: {
     content: {
-      'application/json': { schema: json },
+      [JSON_TYPE]: { schema: json },
       'multipart/form-data': { schema: form },
       'image/jpeg': IMAGE,
       'image/png': IMAGE,
@@ -61,14 +63,27 @@ const EXPOSITION = {
   description: 'The text format of Prometheus.',
   content: { 'text/plain': { schema: Type.String() } },
 };
+const ANSWER_HEADERS = {
+  'X-Request-Id': Type.String({ description: 'The one that was sent, or a fresh one.' }),
+};
 const PROBLEM = {
   description: 'An error; `code` says which.',
+  headers: ANSWER_HEADERS,
   content: { 'application/problem+json': { schema: ProblemResponse } },
 };
+const COME_BACK = {
+  ...PROBLEM,
+  headers: {
+    ...ANSWER_HEADERS,
+    'Retry-After': Type.Integer({
+      description: 'Seconds after which to come back, where that is known.',
+    }),
+  },
+};
 
-function inputOf(url: string, method: string | string[]): object {
-  if (url.endsWith('/predict')) return PREDICT_INPUT;
-  switch (`${[method].flat().join()} ${url}`) {
+function inputOf(name: string): object {
+  if (name.endsWith('/predict')) return PREDICT_INPUT;
+  switch (name) {
     case 'POST /jobs':
       return JOB_INPUT;
     case 'GET /jobs':
@@ -86,13 +101,34 @@ function inputOf(url: string, method: string | string[]): object {
   }
 }
 
+/** Every answer with words of its own; without them the document would say "Default Response". */
+function answersOf(name: string, schemas: Readonly<Record<string, object>>): object {
+  const described = Object.entries(schemas).map(([status, schema]) => {
+    const description = OPERATIONS[name]?.answers[status];
+    const isWhole = 'content' in schema || description === undefined;
+    const answer = isWhole ? schema : { description, content: { [JSON_TYPE]: { schema } } };
+    return [status, { ...answer, headers: ANSWER_HEADERS }] as const;
+  });
+  const isRefusable = /\/(predict|jobs)\b/.test(name);
+  return {
+    ...(isRefusable && { 429: COME_BACK, 503: COME_BACK }),
+    ...Object.fromEntries(described),
+    default: PROBLEM,
+  };
+}
+
 /** No `upgrade-insecure-requests`, with which the page stays empty on a plain HTTP address. */
 const CONTENT_POLICY =
   "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; " +
   "object-src 'none'; base-uri 'none'; frame-ancestors 'none'";
 
-/** `GET /openapi.json` and the page `GET /docs`. */
-export async function openApiRoutes(app: FastifyInstance): Promise<void> {
+const BY_KEY = [{ bearer: [] }, { apiKey: [] }];
+
+/**
+ * `GET /openapi.json` and the page `GET /docs`.
+ * @param needsKey otherwise whoever has one may send it, and nobody asks
+ */
+export async function openApiRoutes(app: FastifyInstance, needsKey: boolean): Promise<void> {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -109,14 +145,16 @@ export async function openApiRoutes(app: FastifyInstance): Promise<void> {
           apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
         },
       },
-      security: [{}, { bearer: [] }, { apiKey: [] }],
+      security: needsKey ? BY_KEY : [{}, ...BY_KEY],
     },
     transform: ({ schema, url, route }) => {
+      const name = `${[route.method].flat().join()} ${url}`;
       const shown = schema as Record<string, unknown> & { response?: object };
-      const input = inputOf(url, route.method) as { response?: object };
-      const response = { ...shown.response, ...input.response, default: PROBLEM };
+      const input = inputOf(name) as { response?: object };
+      const response = answersOf(name, { ...shown.response, ...input.response });
+      const operationId = OPERATIONS[name]?.operationId ?? name;
       const security = route.config?.isPublic === true ? { security: [] } : {};
-      return { schema: { ...shown, ...input, ...security, response }, url };
+      return { schema: { ...shown, ...input, ...security, operationId, response }, url };
     },
   });
   await app.register(swaggerUi, {

@@ -52,6 +52,9 @@ export const JobOptions = Type.Object(
 );
 export type JobOptions = Static<typeof JobOptions>;
 
+/** Which ids of callers are harmless in logs and headers. */
+export const REQUEST_ID = '^[A-Za-z0-9_.:-]{1,128}$';
+
 export const PredictHeaders = Type.Object({
   'x-timeout-ms': Type.Optional(
     Type.Integer({ minimum: 1, maximum: 3_600_000, description: 'When the answer is too late.' }),
@@ -62,7 +65,11 @@ export const PredictHeaders = Type.Object({
     }),
   ),
   'x-request-id': Type.Optional(
-    Type.String({ description: 'Comes back in the answer; send it again with a retry.' }),
+    Type.String({
+      pattern: REQUEST_ID,
+      description:
+        'Comes back in the answer; send it again with a retry. Any other text is replaced by a fresh id.',
+    }),
   ),
 });
 

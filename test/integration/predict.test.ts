@@ -127,7 +127,10 @@ describe('predict with the bundled model', () => {
     });
 
     const openapi = await server.json<{
-      paths: Record<string, { post?: { requestBody: { content: object } } }>;
+      paths: Record<
+        string,
+        Record<string, { operationId: string; requestBody?: { content: object } }>
+      >;
     }>('/openapi.json');
     expect(Object.keys(openapi.paths).sort()).toEqual([
       '/health',
@@ -143,10 +146,16 @@ describe('predict with the bundled model', () => {
       '/predict',
       '/readyz',
     ]);
-    const content = Object.keys(openapi.paths['/predict']?.post?.requestBody.content ?? {});
+    const content = Object.keys(openapi.paths['/predict']?.['post']?.requestBody?.content ?? {});
     expect(content).toEqual(
       expect.arrayContaining(['application/json', 'multipart/form-data', 'image/jpeg']),
     );
+    const ids = Object.values(openapi.paths)
+      .flatMap((path) => Object.values(path))
+      .map(({ operationId }) => operationId);
+    expect(ids.filter((id) => !/^[a-z]+[A-Za-z]*$/.test(id))).toEqual([]);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(JSON.stringify(openapi)).not.toContain('Default Response');
     const page = await fetch(`${server.url}/docs`);
     expect([page.status, page.headers.get('content-type')]).toEqual([
       200,
