@@ -40,7 +40,9 @@ export function sendProblem(
 function toShoalError(error: unknown): ShoalError {
   if (error instanceof ShoalError) return error;
   const { code, statusCode, validation, message } = error as Partial<FastifyError>;
-  if (validation !== undefined) return new ShoalError('invalid_request', message ?? '');
+  if (validation !== undefined) {
+    return new ShoalError('invalid_request', `${message ?? ''}${allowedValues(validation)}`);
+  }
   const known = FASTIFY_ERRORS[code ?? ''];
   if (known !== undefined) return new ShoalError(known[0], known[1]);
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
@@ -49,6 +51,12 @@ function toShoalError(error: unknown): ShoalError {
   return new ShoalError('internal_error', 'Something went wrong; the log says more.', {
     cause: error,
   });
+}
+
+/** Which words would do, where only some do. */
+function allowedValues([first]: NonNullable<FastifyError['validation']>): string {
+  const { allowedValues: allowed } = (first?.params ?? {}) as { allowedValues?: unknown[] };
+  return allowed === undefined ? '' : `: ${allowed.join(', ')}`;
 }
 
 const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {

@@ -82,7 +82,7 @@ export function createShell(dependencies: ShellDependencies): FastifyInstance {
   app.setErrorHandler((error, request, reply) => {
     sendProblem(error, request, reply, log);
   });
-  answerUnknownRoutes(app);
+  answerUnknownRoutes(app, config.queue !== 'off');
   app.removeAllContentTypeParsers();
   return app;
 }

@@ -175,6 +175,12 @@ describe('bad input', () => {
     }
   });
 
+  it('a word that is not on the list is 422, with the list', async () => {
+    const answer = await fetch(`${server.url}/readyz?only=jobs`);
+    expect(await answer.clone().text()).toContain('one of the allowed values: predict');
+    await expectProblem(answer, 422, 'invalid_request');
+  });
+
   it('a URL that cannot be decoded is a problem, too', async () => {
     await expectProblem(await fetch(`${server.url}/models/%zz`), 400, 'malformed_request');
     for (const path of ['/nothing', '/docs/static/nothing', '/openapiXjson']) {
