@@ -26,7 +26,9 @@ export function parseContentType(header: string | undefined): BodyForm {
       );
     default:
       if (/^image\//i.test(type)) return { kind: 'image' };
-      throw unsupported('Send application/json, image/… or multipart/form-data.');
+      throw unsupported(
+        'Send application/json, image/…, application/octet-stream or multipart/form-data.',
+      );
   }
 }
 
