@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import { createServer } from 'node:net';
 import { copyFileSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { GREEN, solidPng } from '../helpers/pictures.js';
@@ -169,6 +169,7 @@ describe('start-up failures', () => {
     await expectOneLine([], 'did you mean "SHOAL_WINDOW_MS"', { SHOAL_WINDOW_M: '5' });
     await expectOneLine(['--host', '0.0.0.0'], '--insecure');
     await expectOneLine(['a', 'b'], 'one model');
+    await expectOneLine(['--data-dir', '/proc/shoal'], 'jobs cannot be kept in /proc/shoal: ');
   });
 
   it('a port that is taken', async () => {
@@ -192,7 +193,7 @@ describe('start-up failures', () => {
       writeFileSync(join(broken, 'model.onnx'), content);
       await expectOneLine([broken], 'cannot be loaded');
     }
-    await expectOneLine(['/nowhere'], 'there is no model at');
+    await expectOneLine(['nowhere'], `there is no model at ${resolve('nowhere')}`);
     await expectOneLine(
       [stubModels({ one: { fail_to_load: 'ENOMEM' } })],
       'cannot be loaded: ENOMEM',
