@@ -89,7 +89,10 @@ export class ProfileCache {
     try {
       await makeFolder(this.folder);
     } catch (error) {
-      throw new Error(`${this.folder} cannot be used as cache folder: ${(error as Error).message}`);
+      const { message } = error as Error;
+      throw new Error(`${this.folder} cannot be used as cache folder: ${message}`, {
+        cause: error,
+      });
     }
   }
 
