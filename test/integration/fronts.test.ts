@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { connect, createServer, type Socket } from 'node:net';
@@ -161,24 +160,6 @@ describe('several processes that receive requests', () => {
       const free = createServer().listen(server.port, '127.0.0.1');
       await new Promise((resolve, reject) => free.once('listening', resolve).once('error', reject));
       free.close();
-    },
-  );
-
-  it.runIf(process.platform === 'linux')(
-    'are tried again later when there are no descriptors to start them with',
-    async () => {
-      server = await TestServer.start([stubModels({ one: {} }), ...FRONTS]);
-      const limit = (files: number): unknown =>
-        execFileSync('prlimit', ['--pid', String(server.pid), `--nofile=${String(files)}:1024`]);
-      limit(readdirSync(`/proc/${String(server.pid)}/fd`).length + 1);
-      const [first = 0] = server.frontPids();
-      process.kill(first, 'SIGKILL');
-      await until(() => server.lines.some(({ reason }) => /descriptors/.test(String(reason))));
-      expect(server.frontPids()).toHaveLength(1);
-      expect(await send()).toBe('200');
-      limit(1024);
-      await until(() => server.frontPids().length === 2);
-      expect(await Promise.all([send(), send(), send()])).toEqual(['200', '200', '200']);
     },
   );
 
