@@ -174,7 +174,7 @@ export class Gate {
     const detail =
       code === 'queue_full'
         ? `${String(this.inFlight)} images are in work and ${String(this.waiting)} wait; no more are taken.`
-        : `The answer would take about ${(finishMs / 1000).toFixed(2)} s, which is too late.`;
+        : `The answer would take about ${(finishMs / 1000).toFixed(2)} s, which is too late; come back as Retry-After says, or allow more time.`;
     return { code, detail, retryAfterSeconds };
   }
 

@@ -164,7 +164,7 @@ export class EngineSeat {
       const old = this.#link;
       this.#link = link;
       old?.kill();
-      this.#handleReady(ready);
+      this.#handleReady(ready, true);
     } else if (this.#wish === 'instead') {
       this.#wish = 'none';
       this.#pulse?.stop();
@@ -229,7 +229,7 @@ export class EngineSeat {
     this.#ceiling = ceiling;
   }
 
-  #handleReady(ready: Ready): void {
+  #handleReady(ready: Ready, hasTakenOver = false): void {
     this.#isReady = true;
     this.#ready = ready;
     // One that was started in a hurry has not tried what the others have.
@@ -242,7 +242,7 @@ export class EngineSeat {
     });
     this.#pulse.start();
     this.#link?.sendPing();
-    if (this.#settleStart === undefined) this.#host.onBackUp(ready.loadMs);
+    if (this.#settleStart === undefined) this.#host.onBackUp(ready.loadMs, hasTakenOver);
     this.#settleStart?.resolve(ready);
     this.#settleStart = undefined;
     this.#host.onReady(ready);

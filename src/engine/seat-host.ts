@@ -25,7 +25,8 @@ export interface SeatHost {
   onResults(results: Results): void;
   /** It is gone with all that was inside, and another one is on its way. */
   onCrash(crash: Crash): void;
-  onBackUp(loadMs: number): void;
+  /** @param hasTakenOver from one that served until now; otherwise there was none for a while */
+  onBackUp(loadMs: number, hasTakenOver: boolean): void;
 }
 
 export interface Crash {

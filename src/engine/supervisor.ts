@@ -19,7 +19,8 @@ export interface SupervisorHost {
   /** An engine died of this image. True when it is not to be tried again. */
   onKiller(request: EngineRequest, kills: number): boolean;
   onRestart(reason: string, delayMs: number): void;
-  onBackUp(loadMs: number): void;
+  /** @param hasTakenOver from one that served until now; otherwise there was none for a while */
+  onBackUp(loadMs: number, hasTakenOver: boolean): void;
   /** Larger batches than this do not fit into memory. */
   onCeiling(batch: number): void;
 }
@@ -103,8 +104,8 @@ export class EngineSupervisor {
             this.#dispatch();
           }, crash.delayMs + LOADS_SOON_MS).unref();
         },
-        onBackUp: (loadMs) => {
-          this.#host.onBackUp(loadMs);
+        onBackUp: (loadMs, hasTakenOver) => {
+          this.#host.onBackUp(loadMs, hasTakenOver);
         },
       },
       this.#hangTimeoutMs,

@@ -37,7 +37,9 @@ export function parseManifest(text: string): Manifest {
     throw new Error('shoal.json is not valid JSON');
   }
   if (validator.Check(value)) return value;
-  const [{ instancePath, message } = { instancePath: '', message: 'is not valid' }] =
-    validator.Errors(value);
-  throw new Error(`shoal.json: "${instancePath.slice(1).replaceAll('/', '.')}" ${message}`);
+  const [first] = validator.Errors(value);
+  const { instancePath = '', message = 'is not valid' } = first ?? {};
+  const allowed = first?.keyword === 'enum' ? `: ${first.params.allowedValues.join(', ')}` : '';
+  const name = instancePath.slice(1).replaceAll('/', '.');
+  throw new Error(`shoal.json: "${name}" ${message}${allowed}`);
 }

@@ -235,8 +235,9 @@ export class ServedModel {
           metrics.count('shoal_engine_restarts_total', { model });
           log.error({ model, reason, restart_in_ms: delayMs }, 'engine ended, restarting it');
         },
-        onBackUp: (loadMs) => {
-          log.info({ model, load_ms: Math.round(loadMs) }, 'engine serves again');
+        onBackUp: (loadMs, hasTakenOver) => {
+          const news = hasTakenOver ? 'a new engine has taken over' : 'engine serves again';
+          log.info({ model, load_ms: Math.round(loadMs) }, news);
         },
       },
       config.hang_timeout_ms,

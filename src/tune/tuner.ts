@@ -56,6 +56,8 @@ export interface TuneOutcome {
 
 const SEARCH_SECONDS = 2;
 const WARM_UP_SECONDS = 1.5;
+/** In front of a GPU several processes receive thousands of requests; V8 is done with them later. */
+const GPU_WARM_UP_SECONDS = 6;
 /** About what a start takes; the estimate corrects itself. */
 const START_SECONDS = 1.5;
 /** Of its own limit: busy, but not overloaded. */
@@ -151,7 +153,7 @@ export class Tuner {
   }
 
   async #visit(candidate: Candidate, round: number): Promise<Visit> {
-    const { seconds, rate } = this.#options;
+    const { rate } = this.#options;
     const isFinal = round > 0;
     this.#options.signal.throwIfAborted();
     this.#tell(candidate, round);
@@ -165,7 +167,7 @@ export class Tuner {
         round,
         pace,
         seconds: this.#secondsOf(isFinal),
-        warmUpSeconds: Math.min(WARM_UP_SECONDS, seconds),
+        warmUpSeconds: this.#warmUpSeconds(),
       });
     } finally {
       this.#doneSeconds += this.#costOf(isFinal);
@@ -194,7 +196,14 @@ export class Tuner {
 
   #costOf(isFinal: boolean): number {
     const loads = this.#hasTarget() ? 2 : 1;
-    return START_SECONDS + WARM_UP_SECONDS + loads * this.#secondsOf(isFinal);
+    return START_SECONDS + this.#warmUpSeconds() + loads * this.#secondsOf(isFinal);
+  }
+
+  #warmUpSeconds(): number {
+    const { seconds } = this.#options;
+    return this.#device === 'cpu'
+      ? Math.min(WARM_UP_SECONDS, seconds)
+      : Math.min(GPU_WARM_UP_SECONDS, 2 * seconds);
   }
 
   #secondsOf(isFinal: boolean): number {
