@@ -53,6 +53,7 @@ export class EngineLink {
   /** What the engine said was wrong, which is a better reason than its exit code. */
   #failure: string | undefined;
   #killedFor: string | undefined;
+  #wasKilled = false;
   #hasEnded = false;
   readonly #intakes: Intakes | undefined;
   readonly #remote: RemoteItems;
@@ -134,7 +135,7 @@ export class EngineLink {
 
   /** It did not end by itself. */
   get wasKilled(): boolean {
-    return this.#killedFor !== undefined;
+    return this.#wasKilled;
   }
 
   /** All pieces go out in one system call; an image that is elsewhere goes its own way. */
@@ -163,6 +164,11 @@ export class EngineLink {
 
   /** The only way an engine is ended: native threads do not survive a polite exit. */
   kill(reason?: string): void {
+    this.#wasKilled = true;
+    this.#killFor(reason);
+  }
+
+  #killFor(reason?: string): void {
     this.#killedFor ??= reason;
     this.#child.kill('SIGKILL');
   }
@@ -228,7 +234,8 @@ export class EngineLink {
         this.#socket.write(encodeFrameHead(FRAME.intake, order));
       },
       kill: (reason) => {
-        this.kill(reason);
+        // Connections break when it ends, which fronts may see before this process does.
+        this.#killFor(reason);
       },
     });
   }

@@ -12,6 +12,8 @@ interface Successor {
 }
 
 const NO_VITALS: Pong = { rssBytes: 0, drift: 1 };
+/** After this time another engine tries to take the place of a makeshift. */
+const MAKESHIFT_MS = 60_000;
 /** An engine that rests longer than this before its next try is not waited for, */
 const SOON_MS = 2000;
 /** and not one that loads for longer than this. */
@@ -40,6 +42,7 @@ export class EngineSeat {
   #restart: RestartState = NO_CRASHES;
   #settleStart: { resolve(ready: Ready): void; reject(error: Error): void } | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #retry: NodeJS.Timeout | undefined;
   /** What the engine last said about itself. */
   vitals: Pong = NO_VITALS;
   restarts = 0;
@@ -90,6 +93,7 @@ export class EngineSeat {
     this.#isStopped = true;
     this.#pulse?.stop();
     clearTimeout(this.#timer);
+    clearTimeout(this.#retry);
     this.#link?.kill();
     this.#successor?.link.kill();
   }
@@ -149,9 +153,20 @@ export class EngineSeat {
 
   #lost(mustLeave: boolean): void {
     this.#successor = undefined;
-    if (!mustLeave) return;
+    if (!mustLeave) {
+      if (this.#link?.isMakeshift === true) this.#replaceLater();
+      return;
+    }
     this.#wish = 'instead';
     this.settled();
+  }
+
+  /** What was started in a hurry shall not stay for good. */
+  #replaceLater(): void {
+    const makeshift = this.#link;
+    this.#retry = setTimeout(() => {
+      if (this.#link === makeshift && this.#isReady) this.recycle();
+    }, MAKESHIFT_MS).unref();
   }
 
   /** Something inside was settled: whoever waits for this one to be empty may have its turn. */

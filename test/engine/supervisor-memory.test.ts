@@ -66,6 +66,23 @@ describe('engines with less memory than was planned for', () => {
     expect(supervisor.ceiling).toBe(Infinity);
   });
 
+  it('try again to take the place of the hurried one, when they could not', async () => {
+    const started = supervisor.start();
+    last().ready();
+    await started;
+    last().crash();
+    await vi.advanceTimersByTimeAsync(0);
+    last().ready();
+    const makeshift = engines[1] as FakeEngine;
+    last().crash('out of memory');
+    expect(engines).toHaveLength(3);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(engines).toHaveLength(4);
+    last().ready();
+    expect(makeshift.endedFor).toBeDefined();
+    expect([supervisor.isReady, supervisor.restarts]).toEqual([true, 1]);
+  });
+
   it('are started with all that is planned when the hurried one cannot load', async () => {
     const started = supervisor.start();
     last().ready();
