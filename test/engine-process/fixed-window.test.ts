@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type BatchRules, type BatchView, decideBatch } from '../../src/engine-process/policy.js';
+import { type BatchRules, decideBatch } from '../../src/engine-process/policy.js';
+import { QUIET } from '../helpers/quiet-view.js';
 
 const by: BatchRules = {
   mode: 'fixed',
@@ -11,22 +12,11 @@ const by: BatchRules = {
     { batch: 4, ms: 2.33 },
   ],
 };
-const quiet: BatchView = {
-  waiting: 0,
-  background: 0,
-  oldestMs: 0,
-  slackMs: 1000,
-  idleSessions: 1,
-  arrivalsPerMs: 0,
-  company: 0,
-  drift: 1,
-  perItemMs: 0,
-};
 const narrow = (size: number) => ({ kind: 'run', session: 'narrow', size, extra: 0 });
 
 describe('the fixed window', () => {
   const at = (waiting: number, oldestMs: number, slackMs = 1000) =>
-    decideBatch({ ...quiet, waiting, oldestMs, slackMs }, by);
+    decideBatch({ ...QUIET, waiting, oldestMs, slackMs }, by);
 
   it('collects for ten milliseconds or until the batch is full', () => {
     expect(at(1, 0)).toEqual({ kind: 'wait', forMs: 10 });
@@ -46,7 +36,7 @@ describe('the fixed window', () => {
   it('ends when half of the time is over where nothing was measured', () => {
     const unmeasured = { ...by, curve: [], windowMs: 1000 };
     const see = (oldestMs: number, slackMs: number) =>
-      decideBatch({ ...quiet, waiting: 1, oldestMs, slackMs }, unmeasured);
+      decideBatch({ ...QUIET, waiting: 1, oldestMs, slackMs }, unmeasured);
     expect(see(0, 300)).toEqual({ kind: 'wait', forMs: 150 });
     expect(see(150, 150)).toEqual(narrow(1));
     expect(see(0, 2500)).toEqual({ kind: 'wait', forMs: 1000 });

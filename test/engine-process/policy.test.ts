@@ -7,6 +7,7 @@ import {
   decideBatch,
 } from '../../src/engine-process/policy.js';
 import { type Curve, latencyMs } from '../../src/planning/curve.js';
+import { QUIET } from '../helpers/quiet-view.js';
 
 const CPU: Curve = [
   { batch: 1, ms: 18 },
@@ -90,17 +91,6 @@ function costMs(points: Curve, batch: number, seen: BatchView): number {
   return latencyMs(points, batch) * seen.drift + batch * seen.perItemMs;
 }
 
-const quiet: BatchView = {
-  waiting: 0,
-  background: 0,
-  oldestMs: 0,
-  slackMs: 1000,
-  idleSessions: 1,
-  arrivalsPerMs: 0,
-  company: 0,
-  drift: 1,
-  perItemMs: 0,
-};
 const cpu: BatchRules = {
   mode: 'adaptive',
   sessions: 2,
@@ -201,7 +191,7 @@ describe('every decision', () => {
 
 describe('on a CPU', () => {
   const see = (part: Partial<BatchView>) =>
-    decideBatch({ ...quiet, idleSessions: 2, perItemMs: 3.4, ...part }, cpu);
+    decideBatch({ ...QUIET, idleSessions: 2, perItemMs: 3.4, ...part }, cpu);
   const wide = { kind: 'run', session: 'wide', size: 1, extra: 0 };
 
   it('gives a lone item all cores, unless others are likely to come meanwhile', () => {
@@ -234,7 +224,7 @@ describe('on a CPU', () => {
 });
 
 describe('on a GPU', () => {
-  const see = (part: Partial<BatchView>, by = gpu) => decideBatch({ ...quiet, ...part }, by);
+  const see = (part: Partial<BatchView>, by = gpu) => decideBatch({ ...QUIET, ...part }, by);
   const soon = { withinMs: 1, chance: 0.9, comesMs: 0.2, lastsMs: 0.28 };
   const late = { withinMs: 8, chance: 0.9, comesMs: 7, lastsMs: 7.1 };
 
