@@ -1,6 +1,7 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import type { Host } from './host.js';
+import { GPU_FOLDER } from './installation.js';
 import { findLibrary, findSystemLibrary } from './libraries.js';
 
 export const VULKAN_LOADER = 'libvulkan.so.1';
@@ -75,7 +76,7 @@ export function vulkanFolders(host: Host, cacheFolder: string): string[] {
 
 /** @returns the path of the driver file, or `undefined` where the folder cannot be written */
 export function writeDriverFile(cacheFolder: string): string | undefined {
-  const folder = join(resolve(cacheFolder), 'gpu');
+  const folder = join(resolve(cacheFolder), GPU_FOLDER);
   const path = join(folder, 'nvidia-headless-icd.json');
   const staged = `${path}.${String(process.pid)}`;
   const ICD = { library_path: EGL_DRIVER, api_version: '1.3.0' };

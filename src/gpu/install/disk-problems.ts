@@ -8,7 +8,7 @@ export function explainDiskError(error: unknown, cacheFolder: string): unknown {
   if (code === 'ENOSPC' || code === 'EDQUOT') {
     return new Error(`no space is left for ${cacheFolder}; make room or ${OTHER_FOLDER}`, because);
   }
-  // Where folders are to be made on a read-only disk, Node.js says that there is no such folder.
+  // In places such as /proc nothing can be made, which is called a folder that is not there.
   if (code === 'EROFS' || (code === 'ENOENT' && syscall === 'mkdir')) {
     return new Error(`the folder ${cacheFolder} cannot be written; ${OTHER_FOLDER}`, because);
   }

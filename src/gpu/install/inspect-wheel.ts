@@ -91,7 +91,7 @@ function isRefusal(status: number): boolean {
   return status >= 400 && status < 500 && ![401, 407, 429].includes(status);
 }
 
-async function metadataIn(
+export async function metadataIn(
   source: RandomAccess,
   entries: readonly ZipEntry[],
   { file }: Wheel,

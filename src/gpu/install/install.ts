@@ -1,7 +1,8 @@
-import { mkdir, rm, stat, statfs } from 'node:fs/promises';
+import { rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { download } from '../net/download.js';
 import type { Web } from '../net/web.js';
+import { makeFolder } from '../../config/make-folder.js';
 import type { Host } from '../host.js';
 import {
   installFolders,
@@ -71,7 +72,7 @@ export async function installCuda(
     return 'planned';
   }
   const { root } = installFolders(host, cacheFolder);
-  await mkdir(dirname(root), { recursive: true });
+  await makeFolder(dirname(root));
   return withLock(
     join(dirname(root), 'install.lock'),
     (pid) => {
@@ -89,7 +90,7 @@ async function install(
 ): Promise<InstallRecord> {
   const { host, cacheFolder } = options;
   const folders = installFolders(host, cacheFolder);
-  await mkdir(folders.downloads, { recursive: true });
+  await makeFolder(folders.downloads);
   const fetch = (wheel: Wheel, total: number | undefined): Promise<string> =>
     fetchWheel(options.web, folders.downloads, wheel, total, events);
   const staging = new Staging(folders);

@@ -3,10 +3,10 @@ import { basename, join } from 'node:path';
 import type { InstallFolders, InstallRecord } from '../installation.js';
 import type { Wheel } from '../wheels/package-index.js';
 import { readDirectory, ZipError } from '../zip/directory.js';
-import { extractTo, readEntry } from '../zip/extract.js';
+import { extractTo } from '../zip/extract.js';
 import { LocalFile } from '../zip/random-access.js';
 import { type Content, contentsOf } from './contents.js';
-import { type InspectedWheel, requirementsOf } from './inspect-wheel.js';
+import { type InspectedWheel, metadataIn, requirementsOf } from './inspect-wheel.js';
 import type { InstallPlan } from './plan.js';
 
 type RecordedFile = InstallRecord['files'][number];
@@ -14,13 +14,10 @@ type RecordedFile = InstallRecord['files'][number];
 /** Of a wheel that is unpacked: its files, and what a plan needs to know of it. */
 interface Mark {
   readonly files: readonly RecordedFile[];
-  readonly metadata: string | undefined;
+  readonly metadata: string;
   readonly downloadBytes: number;
   readonly contents: readonly Content[];
 }
-
-const METADATA = /^[^/]+\.dist-info\/METADATA$/;
-const MAX_METADATA_BYTES = 4 * 2 ** 20;
 
 /**
  * An installation in the making, in a folder beside the final one. It survives a crash: wheels that
@@ -55,7 +52,7 @@ export class Staging {
   /** Some servers let nobody look into a wheel, and it must not be fetched for a plan again. */
   async recall(wheel: Wheel): Promise<InspectedWheel | undefined> {
     const mark = await this.#mark(wheel);
-    if (mark?.metadata === undefined) return undefined;
+    if (mark === undefined) return undefined;
     const { metadata, downloadBytes, contents } = mark;
     return { wheel, requirements: requirementsOf(wheel, metadata), downloadBytes, contents };
   }
@@ -66,8 +63,6 @@ export class Staging {
     try {
       const entries = await readDirectory(source);
       const contents = contentsOf(wheel.name, entries);
-      const described = entries.find(({ name }) => METADATA.test(name));
-      const metadata = described && (await readEntry(source, described, MAX_METADATA_BYTES));
       const files: RecordedFile[] = [];
       for (const content of contents) {
         const target = this.#target(wheel, content);
@@ -77,7 +72,7 @@ export class Staging {
       }
       const mark: Mark = {
         files,
-        metadata: metadata?.toString('utf8'),
+        metadata: await metadataIn(source, entries, wheel),
         downloadBytes: source.bytes,
         contents,
       };

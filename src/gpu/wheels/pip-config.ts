@@ -77,8 +77,8 @@ export function readPipConfig(text: string): Sections {
   return sections;
 }
 
-/** Some editors begin files with it; the second form is how it looks byte by byte. */
-const BYTE_ORDER_MARK = /^(?:\uFEFF|\u00EF\u00BB\u00BF)/;
+/** Some editors begin files with it. */
+const BYTE_ORDER_MARK = /^\uFEFF/;
 
 function notEmpty(text: string | undefined): string | undefined {
   return text === '' ? undefined : text;
