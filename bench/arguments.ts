@@ -152,3 +152,10 @@ export const IMAGES = text(
   'A folder of JPEGs. Without it: photos that come with the dev dependencies',
 );
 export const JSON_FILE = text('FILE', 'Where to write the findings as JSON');
+/** Of those that find the peak first and then offer shares and multiples of it. */
+export const PEAK_SETTINGS = {
+  images: IMAGES,
+  form: choice(['json', 'raw'], 'json', 'What requests look like'),
+  concurrency: number(16, 'Connections while the peak is found'),
+  json: JSON_FILE,
+};

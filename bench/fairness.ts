@@ -9,7 +9,7 @@ import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { figure } from '../src/load/chart.js';
-import { choice, IMAGES, JSON_FILE, number, readArguments } from './arguments.js';
+import { number, PEAK_SETTINGS, readArguments } from './arguments.js';
 import {
   type FairnessCase,
   type FairnessFindings,
@@ -28,13 +28,7 @@ const { values, serverFlags } = readArguments({
   about:
     'Two tenants share a server. Says whether one that asks for little notices one that asks for far too much.',
   takesServerFlags: true,
-  settings: {
-    images: IMAGES,
-    seconds: number(20, 'Seconds of every step'),
-    form: choice(['json', 'raw'], 'json', 'What requests look like'),
-    concurrency: number(16, 'Connections while the peak is found'),
-    json: JSON_FILE,
-  },
+  settings: { ...PEAK_SETTINGS, seconds: number(20, 'Seconds of every step') },
 });
 const { seconds, concurrency, form } = values;
 const PEAK_SECONDS = Math.min(10, seconds);

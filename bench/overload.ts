@@ -8,7 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { figure } from '../src/load/chart.js';
-import { choice, IMAGES, JSON_FILE, number, readArguments } from './arguments.js';
+import { number, PEAK_SETTINGS, readArguments } from './arguments.js';
 import { benchImages } from './images.js';
 import { LoadProcess } from './load-process.js';
 import { MemorySamples } from './memory-samples.js';
@@ -28,13 +28,7 @@ const { values, serverFlags } = readArguments({
   about:
     'Offers a server half, once, twice and five times what it can answer, and says which promises it kept.',
   takesServerFlags: true,
-  settings: {
-    images: IMAGES,
-    seconds: number(60, 'Seconds of every step'),
-    form: choice(['json', 'raw'], 'json', 'What requests look like'),
-    concurrency: number(16, 'Connections while the peak is found'),
-    json: JSON_FILE,
-  },
+  settings: { ...PEAK_SETTINGS, seconds: number(60, 'Seconds of every step') },
 });
 const { seconds, concurrency, form } = values;
 const WARM_UP_SECONDS = 10;

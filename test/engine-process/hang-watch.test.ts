@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HangWatch } from '../../src/engine-process/hang-watch.js';
+import { HangWatch, patienceMs } from '../../src/engine-process/hang-watch.js';
 
 describe('HangWatch', () => {
   const looks = (watch: HangWatch<{ busySince: number | undefined }>, count: number): unknown[] =>
@@ -36,5 +36,20 @@ describe('HangWatch', () => {
     const watch = new HangWatch([lane], 100);
     expect(watch.everyMs).toBe(25);
     expect(looks(watch, 5).at(-1)).toBe(lane);
+  });
+});
+
+describe('how long a lane may take', () => {
+  const plan = { sessions: 1, threads: 1, maxBatch: 64, wideThreads: 0 };
+
+  it('is what is set, where nothing was measured or batches are quick', () => {
+    expect(patienceMs({ hangTimeoutMs: 1000, curve: [], plan })).toBe(1000);
+    const curve = [{ batch: 64, ms: 100 }];
+    expect(patienceMs({ hangTimeoutMs: 1000, curve, plan })).toBe(1000);
+  });
+
+  it('is five times what the largest batch was measured to take, where that is more', () => {
+    const curve = [{ batch: 1, ms: 30 }];
+    expect(patienceMs({ hangTimeoutMs: 1000, curve, plan })).toBe(5 * 64 * 30);
   });
 });
